@@ -1,0 +1,156 @@
+# Tollbox. `make help` lists the targets.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := all
+
+CC ?= cc
+B ?= build
+SAN ?=
+
+# V=1 shows whole command lines.
+Q := $(if $(V),,@)
+
+VERSION := 0.1.0
+COMMIT := $(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)
+
+WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wformat=2 \
+	-Wstrict-prototypes -Wmissing-prototypes -Wvla -Wcast-qual \
+	-Wwrite-strings -Wundef -Wnull-dereference -Wswitch-enum -Werror
+# gcc 12 reports its own inlining as null dereferences under a sanitizer.
+SANWARN := $(if $(SAN),-Wno-null-dereference)
+HARDEN := $(if $(SAN),-O1 -fno-omit-frame-pointer -fsanitize=$(SAN) \
+	-fno-sanitize-recover=all,-O2 -D_FORTIFY_SOURCE=2) \
+	-fstack-protector-strong -fstack-clash-protection
+CFLAGS := -std=gnu11 -g $(WARN) $(SANWARN) $(HARDEN) -fPIE -D_GNU_SOURCE \
+	-DTOLLBOX_VERSION='"$(VERSION)"' -DTOLLBOX_COMMIT='"$(COMMIT)"' \
+	-Ifcgi -MMD -MP
+LDFLAGS := -pie -Wl,-z,relro,-z,now $(if $(SAN),-fsanitize=$(SAN))
+
+BASE_LIBS := -lcjson -linih -lcrypto -lm
+PAY_LIBS := -lnettle -lsecp256k1 -lcurl -lsqlite3
+BOX_LIBS := -lseccomp
+WEB_LIBS := -lfcgi -lpthread
+
+ROOMS := base pay box web
+SRC_base := $(wildcard fcgi/base/*.c)
+SRC_pay := $(wildcard fcgi/pay/*.c)
+SRC_box := $(wildcard fcgi/box/*.c)
+SRC_web := $(wildcard fcgi/web/*.c fcgi/web/dialects/*.c)
+SRC_main := $(wildcard fcgi/*.c)
+SRC_init := sandbox-scripts/init.c fcgi/base/wire.c
+SRC_all := $(SRC_base) $(SRC_pay) $(SRC_box) $(SRC_web) $(SRC_main)
+obj = $(patsubst %.c,$(B)/%.o,$(1))
+LIBS_ALL := $(foreach r,web box pay base,$(B)/lib$(r).a)
+
+.PHONY: all
+all: $(B)/tollbox $(B)/sandbox-init
+
+$(B)/tollbox: $(call obj,$(SRC_main)) $(LIBS_ALL)
+	@echo "LD   $@"
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(WEB_LIBS) $(BOX_LIBS) $(PAY_LIBS) $(BASE_LIBS)
+
+define room
+$(B)/lib$(1).a: $$(call obj,$$(SRC_$(1)))
+	@rm -f $$@
+	$$(Q)ar rcs $$@ $$^
+endef
+$(foreach r,$(ROOMS),$(eval $(call room,$(r))))
+
+$(B)/%.o: %.c
+	@mkdir -p $(@D)
+	@echo "CC   $<"
+	$(Q)$(CC) $(CFLAGS) -c -o $@ $<
+
+# PID 1 of every sandbox: static, small, never sanitized (it runs where no
+# sanitizer's runtime may be).
+$(B)/sandbox-init: $(SRC_init) $(wildcard fcgi/base/*.h) | $(B)
+	@echo "LD   $@ (static)"
+	$(Q)$(CC) -std=gnu11 -O2 -g $(WARN) -D_GNU_SOURCE -D_FORTIFY_SOURCE=2 \
+		-fstack-protector-strong -static -Ifcgi -o $@ $(SRC_init)
+
+$(B):
+	@mkdir -p $@
+
+# ---- unit tests: each links its own room and the rooms below it ----
+UNIT_base := base
+UNIT_pay := pay base
+UNIT_box := box base
+UNIT_web := web box pay base
+UNIT := $(foreach r,$(ROOMS),$(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/$(r)/test_*.c)))
+define unit
+$(B)/tests/unit/$(1)/%: tests/unit/$(1)/%.c $(foreach l,$(UNIT_$(1)),$(B)/lib$(l).a)
+	@mkdir -p $$(@D)
+	@echo "LD   $$@"
+	$$(Q)$$(CC) $$(CFLAGS) $$(LDFLAGS) -o $$@ $$< $(foreach l,$(UNIT_$(1)),$(B)/lib$(l).a) \
+		-lcmocka $(if $(findstring web,$(1)),$(WEB_LIBS)) \
+		$(if $(findstring box,$(UNIT_$(1))),$(BOX_LIBS)) \
+		$(if $(findstring pay,$(UNIT_$(1))),$(PAY_LIBS)) $(BASE_LIBS)
+endef
+$(foreach r,$(ROOMS),$(eval $(call unit,$(r))))
+
+.PHONY: unit
+unit: $(UNIT) $(B)/sandbox-init
+	@tests/run-unit.sh $(UNIT)
+
+.PHONY: asan
+asan:
+	$(MAKE) B=build/asan SAN=address,undefined all unit
+
+.PHONY: clean
+clean:
+	rm -rf build
+
+-include $(patsubst %.o,%.d,$(call obj,$(SRC_all)))
+
+# ---- what people type ----
+.PHONY: help deps demo run test lint blackbox escape devnet-test fuzz
+help:
+	@sed -nE 's/^#\? ?//p' $(firstword $(MAKEFILE_LIST))
+
+#? make demo         install what is missing, build, pay, run, show, stop
+demo:
+	@tests/harness/demo.sh
+
+#? make run          the whole stack in the foreground (Ctrl-C stops it)
+run:
+	@tests/harness/run.sh
+
+#? make test         all tests; ends on 'N passed, N failed'
+test:
+	@tests/run-all.sh
+
+#? make deps         install the Debian and npm packages that are missing
+deps:
+	@tests/harness/deps.sh test
+
+#? make all          the programs, in build/
+#? make unit         unit tests          make asan  the same under ASan+UBSan
+#? make lint         format, warnings, static analysis, structure
+lint:
+	@tests/lint/run.sh
+
+#? make blackbox     through real nginx, chain, facilitator, clients
+blackbox: all
+	@tests/blackbox/run.sh
+
+#? make escape       attacks from inside the sandbox
+escape: all $(B)/tests/escape/box
+	@tests/escape/run.sh
+
+$(B)/tests/escape/box: tests/escape/box.c $(B)/libbox.a $(B)/libbase.a
+	@mkdir -p $(@D)
+	@echo "LD   $@"
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(B)/libbox.a $(B)/libbase.a \
+		$(BOX_LIBS) $(BASE_LIBS)
+
+#? make fuzz         libFuzzer on every parser, SECONDS_EACH=60 each
+SECONDS_EACH ?= 60
+FUZZ := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+fuzz: $(FUZZ)
+	@tests/fuzz/run.sh $(SECONDS_EACH) $(FUZZ)
+build/fuzz/%: tests/fuzz/%.c $(SRC_base) $(SRC_pay) $(wildcard fcgi/*/*.h)
+	@mkdir -p $(@D)
+	@echo "LD   $@"
+	$(Q)clang -std=gnu11 -g -O1 -D_GNU_SOURCE -Ifcgi \
+		-fsanitize=fuzzer,address,undefined -o $@ $< $(SRC_base) $(SRC_pay) \
+		$(PAY_LIBS) $(BASE_LIBS)

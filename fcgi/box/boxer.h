@@ -1,0 +1,22 @@
+/* The boxer process: holds the sandboxes, enforces limits, pumps output. */
+#ifndef BOXER_H
+#define BOXER_H
+
+#include "base/conf.h"
+#include "base/status.h"
+
+/* Descriptors that super hands over. All taken. */
+struct boxer_fds {
+	int gate;	 /* SEQPACKET pair to the gate */
+	int life;	 /* read end: EOF means super is gone, so stop */
+	int init_binary; /* O_RDONLY descriptor of the static sandbox-init */
+};
+
+/* Serve until SIGTERM (no new reservation, running ones end, then return
+ * ST_OK) or until life ends (kill all, return). Runs as the run user, already
+ * without privileges. cgroup_root is the delegated folder super made, NULL for
+ * none. */
+enum status boxer_serve(const struct conf *c, const struct boxer_fds *fds,
+    const char *cgroup_root) __attribute__((warn_unused_result));
+
+#endif

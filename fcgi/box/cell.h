@@ -1,0 +1,88 @@
+/*
+ * One sandbox from its start to the moment when nothing of it is left. One
+ * job, then gone. The cell knows nothing of the gate: its owner (run.c) hands
+ * it a job and hears through hooks. Everything that waits has a deadline; a
+ * sandbox that will not die is told of and kept aside, never waited for.
+ *
+ *	BOOTING -> READY -> LOADING -> RUNNING -> ENDING -> DYING -> GONE
+ *
+ * with a short cut from each state to DYING. Private to box.
+ */
+#ifndef CELL_H
+#define CELL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/conf.h"
+#include "base/limits.h"
+#include "base/status.h"
+#include "box/cgroup.h"
+#include "box/loop.h"
+#include "box/stage.h"
+#include "box/verdict.h"
+
+/* What a run may be charged beyond memory and files: kernel memory (page
+ * tables, stacks, sockets, inodes), bubblewrap, sandbox-init. */
+#define CELL_EXTRA_BYTES (16ull << 20)
+
+struct cell;
+
+/* What all cells of a boxer share; outlives them. */
+struct cell_host {
+	struct loop *loop;
+	const struct conf *conf;
+	const struct stage *stage;
+	enum cgroup_kind kind;
+	const char *group; /* instance name of the cgroups, unless none */
+	unsigned next_id;  /* of the next group */
+	int null_fd;	   /* /dev/null, 64 or above */
+	int init_fd;	   /* sandbox-init, 64 or above */
+};
+
+/* Called from within loop turns and from cell_stop(). The cell may not be
+ * freed in one. */
+struct cell_hooks {
+	void (*ready)(void *ctx);   /* waits for cell_load() */
+	void (*started)(void *ctx); /* the program was released */
+	void (*ended)(void *ctx);   /* all processes gone, or given up on */
+	void *ctx;
+};
+
+/* Start a sandbox. runtime and entry are borrowed for as long. ST_OK and the
+ * program's ends of nothing: pipes[0] is the write end of its stdin, [1] and
+ * [2] the read ends of stdout and stderr, the caller's, non-blocking. Else
+ * ST_IO, ST_NOMEM, ST_FORMAT; logged. */
+enum status cell_open(struct cell **out, int pipes[3], struct cell_host *h,
+    const struct conf_runtime *runtime, const char *entry,
+    const struct limits *limits, const struct cell_hooks *hooks)
+    __attribute__((warn_unused_result));
+
+/* The cell is ready: give it the job image (stays the caller's). */
+void cell_load(struct cell *c, int image, uint64_t image_len);
+
+/* End the run for this reason; asks first, so that the report is not lost.
+ * The first reason stays. Nothing where no program runs. */
+void cell_stop(struct cell *c, enum verdict_stop why);
+
+/* End everything now, whatever the state. */
+void cell_kill(struct cell *c);
+
+/* The boxer has reaped pid: is it this cell's? */
+bool cell_reaped(struct cell *c, pid_t pid);
+
+/* After ended: what was measured, output left out. failed is ST_OK or why the
+ * run must not be charged: ST_SANDBOX_SETUP_FAILED,
+ * ST_SANDBOX_INVALID_REQUEST (its files did not fit). */
+const struct verdict_evidence *cell_evidence(const struct cell *c);
+enum status cell_failed(const struct cell *c);
+
+bool cell_booting(const struct cell *c);
+/* It would not die within its time: its slot is not to be given away. */
+bool cell_lost(const struct cell *c);
+/* Nothing is left: no process, no group. Only then may it be freed. */
+bool cell_closed(const struct cell *c);
+void cell_free(struct cell *c); /* NULL is fine */
+
+#endif

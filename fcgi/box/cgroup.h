@@ -1,0 +1,69 @@
+/*
+ * Memory, process and CPU limits of a run's whole tree by cgroup v2 or v1.
+ * super (root) prepares a delegated folder; the boxer makes one group in it
+ * per sandbox. The only user of the cgroup file systems.
+ */
+#ifndef CGROUP_H
+#define CGROUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/status.h"
+
+enum cgroup_kind {
+	CGROUP_NONE,
+	CGROUP_V1,
+	CGROUP_V2
+};
+
+/* What this host offers: v2 when memory and pids can be enabled there, else v1
+ * when memory and pids hierarchies are mounted, else none. */
+enum cgroup_kind cgroup_detect(void);
+
+/* As root: make (or clear what an earlier life left in) the folders of
+ * instance name, owned by uid:gid, controllers enabled. ST_OK, or ST_IO with
+ * the reason in f. */
+enum status cgroup_prepare(enum cgroup_kind kind, const char *name, uid_t uid,
+    gid_t gid, struct fault *f) __attribute__((warn_unused_result));
+/* As root: kill what is left inside and remove the folders. */
+void cgroup_remove(enum cgroup_kind kind, const char *name);
+
+/* As the run user: kill and remove the groups that an earlier boxer left in
+ * the instance (fault 23). */
+void cgroup_sweep(enum cgroup_kind kind, const char *name);
+
+struct cgroup; /* one run's group */
+
+/* As the run user: make group `id` of instance name. */
+enum status cgroup_open(struct cgroup **out, enum cgroup_kind kind,
+    const char *name, unsigned id) __attribute__((warn_unused_result));
+
+/* In a child between fork and exec (async-signal-safe): move myself in. 0 or
+ * -1 with errno. */
+int cgroup_enter(const struct cgroup *g);
+
+/* Set the limits; may be done with tasks inside. */
+enum status cgroup_limit(struct cgroup *g, uint64_t memory_bytes,
+    unsigned tasks) __attribute__((warn_unused_result));
+
+struct cgroup_use {
+	uint64_t memory_peak;  /* bytes, everything charged */
+	uint64_t memory_anon;  /* bytes now, other than files and kernel */
+	uint64_t memory_shmem; /* bytes now: tmpfs, memfd, shared mappings */
+	uint64_t cpu_us;
+	uint64_t oom_kills;
+	uint64_t tasks_refused; /* forks refused by the task limit */
+};
+/* ST_OK or ST_IO (file vanished). Fields the kernel lacks are 0. */
+enum status cgroup_use(const struct cgroup *g, struct cgroup_use *out)
+    __attribute__((warn_unused_result));
+
+/* Kill every process inside (v2: cgroup.kill; v1: by its task list). */
+void cgroup_kill(const struct cgroup *g);
+
+/* Remove it; false while tasks are left (try again later). NULL is fine. */
+bool cgroup_close(struct cgroup *g);
+
+#endif

@@ -1,0 +1,147 @@
+#include "box/work.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/nsfs.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/own.h"
+
+#define WAIT_MS 2000
+
+/* The tree's own folders, beside what a run may make. */
+#define OWN_INODES 4
+
+#define FLAGS (MS_NOSUID | MS_NODEV)
+
+/* The namespaces to enter: the mounts of the sandbox, and the user namespace
+ * that they belong to. That is the outer one of bubblewrap's two; PID 1 itself
+ * is in the inner one, which has no say over the mounts. */
+struct door {
+	int mounts;
+	int user;
+};
+
+/* Mount the tree. In the child, inside. 0 or errno. */
+static int
+mount_all(const char *options)
+{
+	umask(0);
+	/* /tmp is where the whole is set up; its own part then covers it. */
+	if (mount("tmpfs", "/tmp", "tmpfs", FLAGS, options) < 0 ||
+	    mkdir("/tmp/box", 0755) < 0 || mkdir("/tmp/tmp", 01777) < 0 ||
+	    mkdir("/tmp/shm", 01777) < 0 ||
+	    mount("/tmp/box", "/box", NULL, MS_BIND, NULL) < 0 ||
+	    mount("/tmp/shm", "/dev/shm", NULL, MS_BIND, NULL) < 0 ||
+	    mount("/tmp/tmp", "/tmp", NULL, MS_BIND, NULL) < 0)
+		return errno;
+	return 0;
+}
+
+/* The child. Its exit status is 0 or errno. */
+static int
+enter_and_mount(const struct door *door, const char *options)
+{
+	if (setns(door->user, CLONE_NEWUSER) < 0 ||
+	    setns(door->mounts, CLONE_NEWNS) < 0)
+		return errno;
+	return mount_all(options);
+}
+
+static enum status
+open_door(struct door *door, pid_t init)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)init);
+	door->mounts = open(path, O_RDONLY | O_CLOEXEC);
+	if (door->mounts < 0) {
+		log_err("open the sandbox's mounts: %s", strerror(errno));
+		return errno == ENOENT ? ST_CLOSED : ST_IO;
+	}
+	door->user = ioctl(door->mounts, NS_GET_USERNS);
+	if (door->user < 0) {
+		log_err("NS_GET_USERNS: %s", strerror(errno));
+		return ST_IO;
+	}
+	return ST_OK;
+}
+
+/* True while the process of pidfd has not ended. */
+static bool
+alive(int pidfd)
+{
+	struct pollfd p = { .fd = pidfd, .events = POLLIN };
+
+	return poll(&p, 1, 0) == 0;
+}
+
+/* Wait for the child; what it said. */
+static enum status
+finish(pid_t child)
+{
+	OWN_FD int pidfd = (int)syscall(SYS_pidfd_open, child, 0);
+	int status = 0;
+
+	/* Nothing in there can block, but no wait is without an end. */
+	if (pidfd < 0 || io_wait(pidfd, POLLIN, io_now_ms() + WAIT_MS) != ST_OK)
+		kill(child, SIGKILL);
+	while (waitpid(child, &status, 0) < 0) {
+		if (errno != EINTR) {
+			log_err("waitpid: %s", strerror(errno));
+			return ST_IO;
+		}
+	}
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		return ST_OK;
+	log_err("mount the work folders: %s",
+	    WIFEXITED(status) ? strerror(WEXITSTATUS(status)) : "killed");
+	return ST_IO;
+}
+
+enum status
+work_mount(pid_t init, int pidfd, uint64_t work_bytes)
+{
+	struct door door = { -1, -1 };
+	enum status st = ST_BUG;
+	char options[96];
+	pid_t child;
+
+	snprintf(options, sizeof(options), "size=%llu,nr_inodes=%u,mode=0755",
+	    (unsigned long long)work_bytes, LIMITS_INODES + OWN_INODES);
+	st = open_door(&door, init);
+	/* Asked after the door was opened: alive now, so it was that
+	 * process's door. */
+	if (st == ST_OK && !alive(pidfd))
+		st = ST_CLOSED;
+	if (st != ST_OK)
+		goto out;
+	child = fork();
+	if (child == 0)
+		_exit(enter_and_mount(&door, options));
+	if (child < 0) {
+		log_err("fork: %s", strerror(errno));
+		st = ST_IO;
+		goto out;
+	}
+	st = finish(child);
+out:
+	if (door.user >= 0)
+		close(door.user);
+	if (door.mounts >= 0)
+		close(door.mounts);
+	return st;
+}

@@ -1,0 +1,308 @@
+#include "pay/ledger.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+
+#include "base/log.h"
+#include "base/own.h"
+#include "pay/ledger_change.h"
+#include "pay/ledger_db.h"
+#include "pay/ledger_queue.h"
+#include "pay/ledger_read.h"
+
+#define URL_SCHEME "sqlite:"
+
+struct ledger {
+	int lock_fd; /* held as long as this process may change the store */
+	struct ledger_db *writer;   /* the queue's */
+	struct ledger_queue *queue; /* NULL: opened to read only */
+	struct ledger_db *reader;   /* under read_lock */
+	pthread_mutex_t read_lock;
+};
+
+static enum status
+run(struct ledger *l, ledger_change_fn *make, const void *arg)
+{
+	/* Opened to read only: a caller's mistake. */
+	return l->queue != NULL ? ledger_queue_run(l->queue, make, arg)
+				: ST_BUG;
+}
+
+/* "sqlite:PATH" to a path that SQLite takes for nothing else: it knows names
+ * (":memory:", "file:…") that are no paths. */
+static enum status
+url_path(char **out, const char *url)
+{
+	const char *path = url + strlen(URL_SCHEME);
+
+	*out = NULL;
+	if (strncmp(url, URL_SCHEME, strlen(URL_SCHEME)) != 0 ||
+	    path[0] == '\0') {
+		log_err("ledger: the store must be given as sqlite:PATH");
+		return ST_IO;
+	}
+	if (asprintf(out, "%s%s", path[0] == '/' ? "" : "./", path) < 0) {
+		*out = NULL;
+		return ST_NOMEM;
+	}
+	return ST_OK;
+}
+
+/* Two processes that both think they recover the store would release each
+ * other's claims, so only one may have it to change. */
+static enum status
+take_lock(int *out, const char *path)
+{
+	OWN_FREE char *name = NULL;
+	OWN_FD int fd = -1;
+
+	if (asprintf(&name, "%s.lock", path) < 0) {
+		name = NULL;
+		return ST_NOMEM;
+	}
+	fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0) {
+		log_err("ledger: %s: %s", name, strerror(errno));
+		return ST_IO;
+	}
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		log_err("ledger: %s: %s", name,
+		    errno == EWOULDBLOCK ? "another process has the store"
+					 : strerror(errno));
+		return ST_IO;
+	}
+	*out = own_steal_fd(&fd);
+	return ST_OK;
+}
+
+static enum status
+open_path(struct ledger *l, const char *path, enum ledger_db_mode mode)
+{
+	enum status st = ST_OK;
+
+	if (mode == LEDGER_DB_WRITE) {
+		st = take_lock(&l->lock_fd, path);
+		if (st == ST_OK)
+			st = ledger_db_open(&l->writer, path, LEDGER_DB_WRITE);
+		if (st == ST_OK)
+			st = ledger_queue_open(&l->queue, l->writer);
+		if (st == ST_OK)
+			st = run(l, ledger_change_recovery, NULL);
+	}
+	if (st == ST_OK)
+		st = ledger_db_open(&l->reader, path, LEDGER_DB_READ);
+	return st;
+}
+
+static enum status
+open_mode(struct ledger **out, const char *url, enum ledger_db_mode mode)
+{
+	OWN_FREE char *path = NULL;
+	struct ledger *l = NULL;
+	enum status st = ST_BUG;
+
+	*out = NULL;
+	st = url_path(&path, url);
+	if (st != ST_OK)
+		return st;
+	l = calloc(1, sizeof(*l));
+	if (l == NULL)
+		return ST_NOMEM;
+	l->lock_fd = -1;
+	if (pthread_mutex_init(&l->read_lock, NULL) != 0) {
+		free(l);
+		return ST_NOMEM;
+	}
+	st = open_path(l, path, mode);
+	if (st == ST_OK)
+		*out = OWN_STEAL(l);
+	ledger_close(l);
+	return st;
+}
+
+enum status
+ledger_open(struct ledger **out, const char *url)
+{
+	return open_mode(out, url, LEDGER_DB_WRITE);
+}
+
+enum status
+ledger_open_reader(struct ledger **out, const char *url)
+{
+	return open_mode(out, url, LEDGER_DB_READ);
+}
+
+void
+ledger_close(struct ledger *l)
+{
+	if (l == NULL)
+		return;
+	ledger_db_close(l->reader);
+	ledger_queue_close(l->queue);
+	ledger_db_close(l->writer);
+	/* Last: who gets the lock next must find the file at rest. */
+	if (l->lock_fd >= 0)
+		close(l->lock_fd);
+	pthread_mutex_destroy(&l->read_lock);
+	free(l);
+}
+
+enum status
+ledger_find(struct ledger *l, const char *identity, struct ledger_row *out)
+{
+	enum status st = ST_BUG;
+
+	pthread_mutex_lock(&l->read_lock);
+	st = ledger_read_find(l->reader, identity, out);
+	pthread_mutex_unlock(&l->read_lock);
+	return st;
+}
+
+enum status
+ledger_claim(struct ledger *l, const struct ledger_claim *c)
+{
+	return run(l, ledger_change_claim, c);
+}
+
+enum status
+ledger_release(struct ledger *l, const char *identity)
+{
+	return run(l, ledger_change_release,
+	    &(struct ledger_move){ .identity = identity });
+}
+
+enum status
+ledger_settling(struct ledger *l, const char *identity)
+{
+	return run(l, ledger_change_settling,
+	    &(struct ledger_move){ .identity = identity });
+}
+
+enum status
+ledger_settled(struct ledger *l, const char *identity, const char *transaction)
+{
+	return run(l, ledger_change_settled,
+	    &(struct ledger_move){ .identity = identity, .text = transaction });
+}
+
+enum status
+ledger_unknown(struct ledger *l, const char *identity, const char *reason)
+{
+	return run(l, ledger_change_unknown,
+	    &(struct ledger_move){ .identity = identity, .text = reason });
+}
+
+enum status
+ledger_failed(struct ledger *l, const char *identity, const char *reason)
+{
+	return run(l, ledger_change_failed,
+	    &(struct ledger_move){ .identity = identity, .text = reason });
+}
+
+enum status
+ledger_running(struct ledger *l, const char *identity)
+{
+	return run(l, ledger_change_running,
+	    &(struct ledger_move){ .identity = identity });
+}
+
+enum status
+ledger_owed(struct ledger *l, const char *identity)
+{
+	return run(l, ledger_change_owed,
+	    &(struct ledger_move){ .identity = identity });
+}
+
+enum status
+ledger_done(struct ledger *l, const char *identity, int http,
+    const char *headers, const char *body, size_t body_len)
+{
+	return run(l, ledger_change_done,
+	    &(struct ledger_move){ .identity = identity,
+		.http = http,
+		.headers = headers != NULL ? headers : "",
+		.body = body,
+		.body_len = body_len });
+}
+
+enum status
+ledger_expire(struct ledger *l, uint64_t at, uint64_t answer_age_s)
+{
+	int64_t deleted = 1;
+	struct ledger_expiry e = { .now = ledger_change_time(at),
+		.deleted = &deleted };
+	enum status st = ST_OK;
+
+	e.before =
+	    answer_age_s > at ? 0 : ledger_change_time(at - answer_age_s);
+	/* In small steps, so that others' changes come in between. */
+	while (st == ST_OK && deleted > 0)
+		st = run(l, ledger_change_expiry, &e);
+	return st;
+}
+
+enum status
+ledger_answer_bytes(struct ledger *l, uint64_t *out)
+{
+	enum status st = ST_BUG;
+
+	pthread_mutex_lock(&l->read_lock);
+	st = ledger_read_bytes(l->reader, out);
+	pthread_mutex_unlock(&l->read_lock);
+	return st;
+}
+
+enum status
+ledger_list(struct ledger *l, enum ledger_state state,
+    bool (*fn)(void *ctx, const char *identity, const struct ledger_row *row),
+    void *ctx)
+{
+	int64_t id = INT64_MAX;
+	bool more = true;
+	enum status st = ST_OK;
+
+	/* Row by row, and fn without the lock: it may be slow, or look up. */
+	while (more) {
+		OWN_FREE char *identity = NULL;
+		struct ledger_row row = { 0 };
+
+		pthread_mutex_lock(&l->read_lock);
+		st = ledger_read_next(l->reader, state, &id, &identity, &row);
+		pthread_mutex_unlock(&l->read_lock);
+		if (st != ST_OK)
+			break;
+		more = fn(ctx, identity, &row);
+		ledger_row_free(&row);
+	}
+	return st == ST_NOT_FOUND ? ST_OK : st;
+}
+
+const char *
+ledger_state_name(enum ledger_state s)
+{
+	switch (s) {
+	case LEDGER_CLAIMED:
+		return "claimed";
+	case LEDGER_SETTLING:
+		return "settling";
+	case LEDGER_UNKNOWN:
+		return "unknown";
+	case LEDGER_FAILED:
+		return "failed";
+	case LEDGER_SETTLED:
+		return "settled";
+	case LEDGER_RUNNING:
+		return "running";
+	case LEDGER_DONE:
+		return "done";
+	case LEDGER_STATE_MAX:
+		break;
+	}
+	return "?";
+}

@@ -1,0 +1,161 @@
+/*
+ * The ledger: one row a payment, one state machine, every state committed
+ * before its effect (design.md, "The ledger's states"). SQLite behind it is
+ * this file's secret: nothing here says so, so that another store can take
+ * its place. Thread-safe; calls block until the change is durable.
+ *
+ *   CLAIMED -> SETTLING -> SETTLED -> RUNNING -> DONE
+ *      |         |  |  ^      ^  <-------'  (crash or sandbox trouble: owed)
+ *   (released)   |  |  '- again (UNKNOWN, FAILED settle anew)
+ *                |  '-> UNKNOWN -> SETTLED | FAILED
+ *                '----> FAILED
+ */
+#ifndef LEDGER_H
+#define LEDGER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/status.h"
+
+struct ledger;
+
+enum ledger_state {
+	LEDGER_CLAIMED = 1,
+	LEDGER_SETTLING, /* found at start-up: treated as UNKNOWN */
+	LEDGER_UNKNOWN,
+	LEDGER_FAILED,	/* bound to its request until valid_before */
+	LEDGER_SETTLED, /* paid, run is owed */
+	LEDGER_RUNNING, /* found at start-up: back to SETTLED */
+	LEDGER_DONE,	/* the answer is kept */
+	LEDGER_STATE_MAX
+};
+
+#define LEDGER_STARTS 3 /* runs started for one payment at most */
+
+/* What is written with a claim. Borrowed by ledger_claim(). */
+struct ledger_claim {
+	const char *identity; /* x402_identity() */
+	const char *site;     /* public URL of the site */
+	const char *route;
+	const char *request_digest; /* 64 hex digits */
+	const char *payer;
+	const char *network;
+	const char *asset;
+	const char *pay_to;
+	const char *amount;	 /* atomic units */
+	const char *facilitator; /* its section's name */
+	const char *settle_body; /* exact bytes for settle */
+	size_t settle_body_len;
+	uint64_t valid_before; /* Unix seconds; 0 if unknown */
+	int version;	       /* x402 version it was paid in */
+};
+
+/* A row as read. Owned: ledger_row_free(). */
+struct ledger_row {
+	enum ledger_state state;
+	char *site;
+	char *route;
+	char *request_digest;
+	char *payer;
+	char *network;
+	char *asset;
+	char *pay_to;
+	char *amount;
+	char *facilitator;
+	char *settle_body;
+	size_t settle_body_len;
+	char *transaction; /* NULL until settled */
+	char *reason;	   /* why UNKNOWN or FAILED, NULL if none */
+	uint64_t valid_before;
+	int version;
+	int starts;
+	uint64_t created; /* Unix seconds */
+	/* The answer kept, when DONE and not yet expired; else body NULL. */
+	int answer_http;
+	char *answer_headers; /* "Name: value\n" lines */
+	char *answer_body;
+	size_t answer_body_len;
+};
+void ledger_row_free(struct ledger_row *r);
+
+/* Open (making it if it is not there) the store named by url, "sqlite:PATH".
+ * Every SETTLING becomes UNKNOWN, every RUNNING goes back to SETTLED, every
+ * CLAIMED is released: the process that held them is gone. One process at a
+ * time has the store so; a second is refused. ST_OK; ST_IO, the reason logged;
+ * ST_NOMEM. */
+enum status ledger_open(struct ledger **out, const char *url)
+    __attribute__((warn_unused_result));
+/* Open a store that is there beside the process that has it, to look only:
+ * nothing is mended, and every change gives ST_BUG. */
+enum status ledger_open_reader(struct ledger **out, const char *url)
+    __attribute__((warn_unused_result));
+void ledger_close(struct ledger *l);
+
+/* The row of an identity. ST_OK, ST_NOT_FOUND, ST_IO, ST_NOMEM. */
+enum status ledger_find(struct ledger *l, const char *identity,
+    struct ledger_row *out) __attribute__((warn_unused_result));
+
+/* For every change below: ST_CONFLICT also when there is no such row, or when
+ * it is in no state this change may start from (nothing is changed then).
+ * ST_IO, ST_NOMEM, ST_BUG: not made as far as this process sees, but a change
+ * whose commit failed may turn up as made after a crash. */
+
+/* Make the row in state CLAIMED. ST_OK: it is ours. ST_CONFLICT: a row was
+ * there already (find it). ST_IO. */
+enum status ledger_claim(struct ledger *l, const struct ledger_claim *c)
+    __attribute__((warn_unused_result));
+
+/* Delete a row that is still CLAIMED. ST_OK, ST_CONFLICT (it is not), ST_IO. */
+enum status ledger_release(struct ledger *l, const char *identity)
+    __attribute__((warn_unused_result));
+
+/* CLAIMED, UNKNOWN or FAILED -> SETTLING, before settle is called. The same
+ * identical settle_body is to be sent. */
+enum status ledger_settling(struct ledger *l, const char *identity)
+    __attribute__((warn_unused_result));
+/* SETTLING or UNKNOWN -> SETTLED with the transaction. ST_CONFLICT when the
+ * (network, transaction) pair is another payment's: not a payment, the row
+ * goes to UNKNOWN (api.md section 10, identity). */
+enum status ledger_settled(struct ledger *l, const char *identity,
+    const char *transaction) __attribute__((warn_unused_result));
+/* SETTLING -> UNKNOWN; SETTLING or (on evidence) UNKNOWN -> FAILED; with the
+ * reason for the operator, or NULL. */
+enum status ledger_unknown(struct ledger *l, const char *identity,
+    const char *reason) __attribute__((warn_unused_result));
+enum status ledger_failed(struct ledger *l, const char *identity,
+    const char *reason) __attribute__((warn_unused_result));
+/* SETTLED -> RUNNING, counting the start. ST_TOO_BIG when LEDGER_STARTS are
+ * used up (the row stays). */
+enum status ledger_running(struct ledger *l, const char *identity)
+    __attribute__((warn_unused_result));
+/* RUNNING -> SETTLED: the run did not start or was lost on our side. */
+enum status ledger_owed(struct ledger *l, const char *identity)
+    __attribute__((warn_unused_result));
+/* RUNNING (or SETTLED after LEDGER_STARTS) -> DONE with the answer, durable
+ * before it is sent. headers may be NULL for none. */
+enum status ledger_done(struct ledger *l, const char *identity, int http,
+    const char *headers, const char *body, size_t body_len)
+    __attribute__((warn_unused_result));
+
+/* Delete answers older than answer_age_s (rows stay), and rows that can go:
+ * FAILED and DONE ones past both valid_before + margin and answer_age_s. */
+enum status ledger_expire(struct ledger *l, uint64_t now, uint64_t answer_age_s)
+    __attribute__((warn_unused_result));
+
+/* Bytes of answers kept, for the budget. */
+enum status ledger_answer_bytes(struct ledger *l, uint64_t *out)
+    __attribute__((warn_unused_result));
+
+/* Call fn for each row, newest first, of one state (0: all), without its
+ * answer. fn returns false to stop; it may call the ledger. Read-only; used by
+ * `tollbox payments`. */
+enum status ledger_list(struct ledger *l, enum ledger_state state,
+    bool (*fn)(void *ctx, const char *identity, const struct ledger_row *row),
+    void *ctx) __attribute__((warn_unused_result));
+
+const char *ledger_state_name(enum ledger_state s); /* "settled" */
+
+#endif

@@ -1,0 +1,214 @@
+#include "pay/ledger_change.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "base/log.h"
+
+int64_t
+ledger_change_time(uint64_t t)
+{
+	return t > INT64_MAX ? INT64_MAX : (int64_t)t;
+}
+
+static int64_t
+now(void)
+{
+	return (int64_t)time(NULL);
+}
+
+/* Run a statement of ?1 identity, ?2 time and, if third, ?3 text, that must
+ * change exactly one row: ST_CONFLICT if the row was not in its state. */
+static enum status
+step(struct ledger_db *db, enum ledger_sql q, const char *identity, bool third,
+    const char *text)
+{
+	int64_t changed = 0;
+	enum status st = ST_BUG;
+
+	ledger_db_start(db, q);
+	ledger_db_text(db, identity);
+	ledger_db_number(db, now());
+	if (third)
+		ledger_db_text(db, text);
+	st = ledger_db_run(db, &changed);
+	if (st != ST_OK)
+		return st;
+	return changed == 1 ? ST_OK : ST_CONFLICT;
+}
+
+enum status
+ledger_change_claim(struct ledger_db *db, const void *arg)
+{
+	const struct ledger_claim *c = arg;
+	int64_t changed = 0;
+	enum status st = ST_BUG;
+
+	ledger_db_start(db, LEDGER_SQL_CLAIM);
+	ledger_db_text(db, c->identity);
+	ledger_db_number(db, now());
+	ledger_db_text(db, c->site);
+	ledger_db_text(db, c->route);
+	ledger_db_text(db, c->request_digest);
+	ledger_db_text(db, c->payer);
+	ledger_db_text(db, c->network);
+	ledger_db_text(db, c->asset);
+	ledger_db_text(db, c->pay_to);
+	ledger_db_text(db, c->amount);
+	ledger_db_text(db, c->facilitator);
+	ledger_db_bytes(db, c->settle_body, c->settle_body_len);
+	ledger_db_number(db, ledger_change_time(c->valid_before));
+	ledger_db_number(db, c->version);
+	st = ledger_db_run(db, &changed);
+	if (st != ST_OK)
+		return st;
+	return changed == 1 ? ST_OK : ST_CONFLICT;
+}
+
+enum status
+ledger_change_release(struct ledger_db *db, const void *arg)
+{
+	const struct ledger_move *m = arg;
+	int64_t changed = 0;
+	enum status st = ST_BUG;
+
+	ledger_db_start(db, LEDGER_SQL_RELEASE);
+	ledger_db_text(db, m->identity);
+	st = ledger_db_run(db, &changed);
+	if (st != ST_OK)
+		return st;
+	return changed == 1 ? ST_OK : ST_CONFLICT;
+}
+
+enum status
+ledger_change_settling(struct ledger_db *db, const void *arg)
+{
+	const struct ledger_move *m = arg;
+
+	return step(db, LEDGER_SQL_SETTLING, m->identity, false, NULL);
+}
+
+enum status
+ledger_change_settled(struct ledger_db *db, const void *arg)
+{
+	const struct ledger_move *m = arg;
+	enum status st =
+	    step(db, LEDGER_SQL_SETTLED, m->identity, true, m->text);
+
+	if (st != ST_CONFLICT)
+		return st;
+	/* In the wrong state this changes nothing either; else the one thing
+	 * in the way was the transaction, which another payment holds. */
+	st = step(db, LEDGER_SQL_SETTLED_NOT, m->identity, true,
+	    "the transaction told belongs to another payment");
+	return st == ST_OK ? ST_CONFLICT : st;
+}
+
+enum status
+ledger_change_unknown(struct ledger_db *db, const void *arg)
+{
+	const struct ledger_move *m = arg;
+
+	return step(db, LEDGER_SQL_UNKNOWN, m->identity, true, m->text);
+}
+
+enum status
+ledger_change_failed(struct ledger_db *db, const void *arg)
+{
+	const struct ledger_move *m = arg;
+
+	return step(db, LEDGER_SQL_FAILED, m->identity, true, m->text);
+}
+
+enum status
+ledger_change_running(struct ledger_db *db, const void *arg)
+{
+	const struct ledger_move *m = arg;
+	enum status st = step(db, LEDGER_SQL_RUNNING, m->identity, false, NULL);
+
+	if (st != ST_CONFLICT)
+		return st;
+	ledger_db_start(db, LEDGER_SQL_STARTS);
+	ledger_db_text(db, m->identity);
+	st = ledger_db_row(db);
+	ledger_db_end(db);
+	if (st == ST_OK)
+		return ST_TOO_BIG;
+	return st == ST_NOT_FOUND ? ST_CONFLICT : st;
+}
+
+enum status
+ledger_change_owed(struct ledger_db *db, const void *arg)
+{
+	const struct ledger_move *m = arg;
+
+	return step(db, LEDGER_SQL_OWED, m->identity, false, NULL);
+}
+
+enum status
+ledger_change_done(struct ledger_db *db, const void *arg)
+{
+	const struct ledger_move *m = arg;
+	enum status st = step(db, LEDGER_SQL_DONE, m->identity, false, NULL);
+
+	if (st != ST_OK)
+		return st;
+	ledger_db_start(db, LEDGER_SQL_ANSWER);
+	ledger_db_text(db, m->identity);
+	ledger_db_number(db, now());
+	ledger_db_number(db, m->http);
+	ledger_db_number(db, (int64_t)(strlen(m->headers) + m->body_len));
+	ledger_db_text(db, m->headers);
+	ledger_db_bytes(db, m->body, m->body_len);
+	st = ledger_db_run(db, NULL);
+	/* DONE without its answer must not stay: ST_BUG undoes both. */
+	return st == ST_CONFLICT ? ST_BUG : st;
+}
+
+/* The process that held these is gone. */
+enum status
+ledger_change_recovery(struct ledger_db *db, const void *arg)
+{
+	int64_t claims = 0, settles = 0, runs = 0;
+	enum status st = ST_BUG;
+
+	(void)arg;
+	ledger_db_start(db, LEDGER_SQL_LOST_CLAIMS);
+	st = ledger_db_run(db, &claims);
+	if (st == ST_OK) {
+		ledger_db_start(db, LEDGER_SQL_LOST_SETTLES);
+		ledger_db_number(db, now());
+		ledger_db_text(db, "the service stopped while settling");
+		st = ledger_db_run(db, &settles);
+	}
+	if (st == ST_OK) {
+		ledger_db_start(db, LEDGER_SQL_LOST_RUNS);
+		ledger_db_number(db, now());
+		st = ledger_db_run(db, &runs);
+	}
+	if (st == ST_OK && claims + settles + runs > 0)
+		log_warn("ledger: found %lld claims (released), %lld "
+			 "settlements (unknown now), %lld runs (owed now)",
+		    (long long)claims, (long long)settles, (long long)runs);
+	return st;
+}
+
+enum status
+ledger_change_expiry(struct ledger_db *db, const void *arg)
+{
+	const struct ledger_expiry *e = arg;
+	int64_t answers = 0, rows = 0;
+	enum status st = ST_BUG;
+
+	ledger_db_start(db, LEDGER_SQL_EXPIRE_ANSWERS);
+	ledger_db_number(db, e->before);
+	st = ledger_db_run(db, &answers);
+	if (st == ST_OK) {
+		ledger_db_start(db, LEDGER_SQL_EXPIRE_ROWS);
+		ledger_db_number(db, e->before);
+		ledger_db_number(db, e->now);
+		st = ledger_db_run(db, &rows);
+	}
+	*e->deleted = answers + rows;
+	return st;
+}

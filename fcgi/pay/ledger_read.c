@@ -1,0 +1,166 @@
+#include "pay/ledger_read.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Columns of ROW in ledger_sql.c, in its order. */
+enum column {
+	COL_ID,
+	COL_IDENTITY,
+	COL_STATE,
+	COL_VERSION,
+	COL_STARTS,
+	COL_CREATED,
+	COL_VALID_BEFORE,
+	COL_SITE,
+	COL_ROUTE,
+	COL_REQUEST_DIGEST,
+	COL_PAYER,
+	COL_NETWORK,
+	COL_ASSET,
+	COL_PAY_TO,
+	COL_AMOUNT,
+	COL_FACILITATOR,
+	COL_TRANSACTION,
+	COL_REASON,
+	COL_SETTLE_BODY,
+	/* of ledger_read_find() alone */
+	COL_ANSWER_HTTP,
+	COL_ANSWER_HEADERS,
+	COL_ANSWER_BODY,
+};
+
+static enum status
+read_row(struct ledger_db *db, struct ledger_row *out)
+{
+	struct {
+		int column;
+		char **to;
+	} texts[] = {
+		{ COL_SITE, &out->site },
+		{ COL_ROUTE, &out->route },
+		{ COL_REQUEST_DIGEST, &out->request_digest },
+		{ COL_PAYER, &out->payer },
+		{ COL_NETWORK, &out->network },
+		{ COL_ASSET, &out->asset },
+		{ COL_PAY_TO, &out->pay_to },
+		{ COL_AMOUNT, &out->amount },
+		{ COL_FACILITATOR, &out->facilitator },
+		{ COL_TRANSACTION, &out->transaction },
+		{ COL_REASON, &out->reason },
+	};
+	enum status st = ST_OK;
+	size_t i;
+
+	/* In range by the schema's CHECK. */
+	out->state = (enum ledger_state)ledger_db_get_number(db, COL_STATE);
+	out->version = (int)ledger_db_get_number(db, COL_VERSION);
+	out->starts = (int)ledger_db_get_number(db, COL_STARTS);
+	out->created = (uint64_t)ledger_db_get_number(db, COL_CREATED);
+	out->valid_before =
+	    (uint64_t)ledger_db_get_number(db, COL_VALID_BEFORE);
+	for (i = 0; i < sizeof(texts) / sizeof(texts[0]) && st == ST_OK; i++)
+		st = ledger_db_get(db, texts[i].column, texts[i].to, NULL);
+	if (st == ST_OK)
+		st = ledger_db_get(db, COL_SETTLE_BODY, &out->settle_body,
+		    &out->settle_body_len);
+	return st;
+}
+
+static enum status
+read_answer(struct ledger_db *db, struct ledger_row *out)
+{
+	enum status st = ST_BUG;
+
+	out->answer_http = (int)ledger_db_get_number(db, COL_ANSWER_HTTP);
+	st = ledger_db_get(db, COL_ANSWER_HEADERS, &out->answer_headers, NULL);
+	if (st == ST_OK)
+		st = ledger_db_get(db, COL_ANSWER_BODY, &out->answer_body,
+		    &out->answer_body_len);
+	return st;
+}
+
+enum status
+ledger_read_find(
+    struct ledger_db *db, const char *identity, struct ledger_row *out)
+{
+	enum status st = ST_BUG;
+
+	memset(out, 0, sizeof(*out));
+	ledger_db_start(db, LEDGER_SQL_FIND);
+	ledger_db_text(db, identity);
+	st = ledger_db_row(db);
+	if (st == ST_OK)
+		st = read_row(db, out);
+	if (st == ST_OK)
+		st = read_answer(db, out);
+	ledger_db_end(db);
+	if (st != ST_OK)
+		ledger_row_free(out);
+	return st;
+}
+
+enum status
+ledger_read_next(struct ledger_db *db, enum ledger_state state, int64_t *id,
+    char **identity, struct ledger_row *out)
+{
+	enum status st = ST_BUG;
+
+	*identity = NULL;
+	memset(out, 0, sizeof(*out));
+	ledger_db_start(
+	    db, state == 0 ? LEDGER_SQL_LIST : LEDGER_SQL_LIST_STATE);
+	ledger_db_number(db, *id);
+	if (state != 0)
+		ledger_db_number(db, state);
+	st = ledger_db_row(db);
+	if (st == ST_OK) {
+		*id = ledger_db_get_number(db, COL_ID);
+		st = ledger_db_get(db, COL_IDENTITY, identity, NULL);
+	}
+	if (st == ST_OK)
+		st = read_row(db, out);
+	ledger_db_end(db);
+	if (st != ST_OK) {
+		ledger_row_free(out);
+		free(*identity);
+		*identity = NULL;
+	}
+	return st;
+}
+
+enum status
+ledger_read_bytes(struct ledger_db *db, uint64_t *out)
+{
+	enum status st = ST_BUG;
+
+	*out = 0;
+	ledger_db_start(db, LEDGER_SQL_BYTES);
+	st = ledger_db_row(db);
+	if (st == ST_OK)
+		*out = (uint64_t)ledger_db_get_number(db, 0);
+	ledger_db_end(db);
+	return st;
+}
+
+void
+ledger_row_free(struct ledger_row *r)
+{
+	if (r == NULL)
+		return;
+	free(r->site);
+	free(r->route);
+	free(r->request_digest);
+	free(r->payer);
+	free(r->network);
+	free(r->asset);
+	free(r->pay_to);
+	free(r->amount);
+	free(r->facilitator);
+	free(r->settle_body);
+	free(r->transaction);
+	free(r->reason);
+	free(r->answer_headers);
+	free(r->answer_body);
+	memset(r, 0, sizeof(*r));
+}

@@ -1,0 +1,26 @@
+/* Look-ups in the ledger: rows out of columns. The caller holds the lock of
+ * the connection. */
+#ifndef LEDGER_READ_H
+#define LEDGER_READ_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+#include "pay/ledger.h"
+#include "pay/ledger_db.h"
+
+/* As ledger_find(). */
+enum status ledger_read_find(struct ledger_db *db, const char *identity,
+    struct ledger_row *out) __attribute__((warn_unused_result));
+
+/* The newest row with an id below *id, of one state (0: any), without its
+ * answer; its id and identity (free it) go to *id and *identity. ST_OK,
+ * ST_NOT_FOUND, ST_IO, ST_NOMEM. */
+enum status ledger_read_next(struct ledger_db *db, enum ledger_state state,
+    int64_t *id, char **identity, struct ledger_row *out)
+    __attribute__((warn_unused_result));
+
+enum status ledger_read_bytes(struct ledger_db *db, uint64_t *out)
+    __attribute__((warn_unused_result));
+
+#endif

@@ -1,0 +1,187 @@
+#include "pay/ledger_sql.h"
+
+#include "pay/ledger.h"
+
+#define TEXT_(x) #x
+#define TEXT(x) TEXT_(x)
+
+/* The statements spell states as numbers, as the file holds them. */
+_Static_assert(LEDGER_CLAIMED == 1 && LEDGER_SETTLING == 2 &&
+		   LEDGER_UNKNOWN == 3 && LEDGER_FAILED == 4 &&
+		   LEDGER_SETTLED == 5 && LEDGER_RUNNING == 6 &&
+		   LEDGER_DONE == 7,
+    "states are stored: never renumber");
+
+/* payment_identifier, idempotency_key (a hash) and next_try are for later
+ * versions: nullable now, so that a file made today needs no migration.
+ * Hashes of a chain's transactions are hex in any letter case: the same one
+ * spelled otherwise must not pay twice, hence lower(). */
+static const char schema[] =
+    "CREATE TABLE payments ("
+    " id INTEGER PRIMARY KEY,"
+    " identity TEXT NOT NULL UNIQUE CHECK (identity <> ''),"
+    " state INTEGER NOT NULL CHECK (state BETWEEN 1 AND 7),"
+    " starts INTEGER NOT NULL DEFAULT 0"
+    "  CHECK (starts BETWEEN 0 AND " TEXT(
+	LEDGER_STARTS) "),"
+		       " tries INTEGER NOT NULL DEFAULT 0,"
+		       " next_try INTEGER,"
+		       " created INTEGER NOT NULL,"
+		       " changed INTEGER NOT NULL,"
+		       " valid_before INTEGER NOT NULL,"
+		       " version INTEGER NOT NULL,"
+		       " site TEXT NOT NULL,"
+		       " route TEXT NOT NULL,"
+		       " request_digest TEXT NOT NULL CHECK "
+		       "(length(request_digest) = 64),"
+		       " payer TEXT NOT NULL,"
+		       " network TEXT NOT NULL,"
+		       " asset TEXT NOT NULL,"
+		       " pay_to TEXT NOT NULL,"
+		       " amount TEXT NOT NULL,"
+		       " facilitator TEXT NOT NULL,"
+		       " txn TEXT CHECK (txn <> ''),"
+		       " reason TEXT,"
+		       " payment_identifier TEXT,"
+		       " idempotency_key BLOB,"
+		       " settle_body BLOB NOT NULL,"
+		       " CHECK ((txn IS NOT NULL) = (state IN (5, 6, 7))),"
+		       " CHECK (state <> 6 OR starts > 0)"
+		       ") STRICT;"
+		       "CREATE UNIQUE INDEX payments_txn ON payments (network, "
+		       "lower(txn))"
+		       " WHERE txn IS NOT NULL;"
+		       "CREATE INDEX payments_request"
+		       " ON payments (site, route, request_digest);"
+		       "CREATE INDEX payments_state ON payments (state, "
+		       "changed);"
+		       "CREATE TABLE answers ("
+		       " payment INTEGER PRIMARY KEY"
+		       "  REFERENCES payments (id) ON DELETE CASCADE,"
+		       " http INTEGER NOT NULL CHECK (http BETWEEN 100 AND "
+		       "599),"
+		       " bytes INTEGER NOT NULL,"
+		       " stored INTEGER NOT NULL,"
+		       " headers TEXT NOT NULL,"
+		       " body BLOB NOT NULL"
+		       ") STRICT;"
+		       "CREATE INDEX answers_age ON answers (stored, bytes);"
+		       "PRAGMA application_id = " TEXT(
+			   LEDGER_SQL_APPLICATION) ";"
+						   "PRAGMA user_version "
+						   "= " TEXT(
+						       LEDGER_SQL_VERSION) ";";
+
+/* In the order in which ledger_read.c takes the columns. */
+#define ROW                                                                    \
+	"SELECT p.id, p.identity, p.state, p.version, p.starts, p.created,"    \
+	" p.valid_before, p.site, p.route, p.request_digest, p.payer,"         \
+	" p.network, p.asset, p.pay_to, p.amount, p.facilitator, p.txn,"       \
+	" p.reason, p.settle_body"
+
+/* ?1 is the identity, ?2 the time, where nothing else is said. */
+static const char *const text[LEDGER_SQL_MAX] = {
+	[LEDGER_SQL_BEGIN] = "BEGIN IMMEDIATE",
+	[LEDGER_SQL_COMMIT] = "COMMIT",
+	[LEDGER_SQL_ROLLBACK] = "ROLLBACK",
+	[LEDGER_SQL_SAVE] = "SAVEPOINT change",
+	[LEDGER_SQL_SAVE_UNDO] = "ROLLBACK TO change",
+	[LEDGER_SQL_SAVE_KEEP] = "RELEASE change",
+
+	/* ?3… in the order of struct ledger_claim */
+	[LEDGER_SQL_CLAIM] =
+	    "INSERT INTO payments (identity, created, changed, state, site,"
+	    " route, request_digest, payer, network, asset, pay_to, amount,"
+	    " facilitator, settle_body, valid_before, version)"
+	    " VALUES (?1, ?2, ?2, 1, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,"
+	    " ?12, ?13, ?14) ON CONFLICT (identity) DO NOTHING",
+	[LEDGER_SQL_RELEASE] =
+	    "DELETE FROM payments WHERE identity = ?1 AND state = 1",
+
+	[LEDGER_SQL_SETTLING] =
+	    "UPDATE payments SET state = 2, changed = ?2, tries = tries + 1"
+	    " WHERE identity = ?1 AND state IN (1, 3, 4)",
+	/* ?3 transaction */
+	[LEDGER_SQL_SETTLED] =
+	    "UPDATE payments SET state = 5, changed = ?2, txn = ?3,"
+	    " reason = NULL WHERE identity = ?1 AND state IN (2, 3)",
+	/* ?3 reason */
+	[LEDGER_SQL_SETTLED_NOT] =
+	    "UPDATE payments SET state = 3, changed = ?2, reason = ?3"
+	    " WHERE identity = ?1 AND state IN (2, 3)",
+	/* ?3 reason */
+	[LEDGER_SQL_UNKNOWN] =
+	    "UPDATE payments SET state = 3, changed = ?2, reason = ?3"
+	    " WHERE identity = ?1 AND state = 2",
+	/* ?3 reason */
+	[LEDGER_SQL_FAILED] =
+	    "UPDATE payments SET state = 4, changed = ?2, reason = ?3"
+	    " WHERE identity = ?1 AND state IN (2, 3)",
+
+	[LEDGER_SQL_RUNNING] =
+	    "UPDATE payments SET state = 6, changed = ?2, starts = starts + 1"
+	    " WHERE identity = ?1 AND state = 5"
+	    " AND starts < " TEXT(LEDGER_STARTS),
+	/* ?1 identity: are its starts used up? */
+	[LEDGER_SQL_STARTS] =
+	    "SELECT 1 FROM payments WHERE identity = ?1 AND state = 5"
+	    " AND starts >= " TEXT(LEDGER_STARTS),
+	[LEDGER_SQL_OWED] = "UPDATE payments SET state = 5, changed = ?2"
+			    " WHERE identity = ?1 AND state = 6",
+	[LEDGER_SQL_DONE] =
+	    "UPDATE payments SET state = 7, changed = ?2 WHERE identity = ?1"
+	    " AND (state = 6 OR"
+	    "  state = 5 AND starts >= " TEXT(LEDGER_STARTS) ")",
+	/* ?3 HTTP status, ?4 bytes, ?5 headers, ?6 body */
+	[LEDGER_SQL_ANSWER] =
+	    "INSERT INTO answers (payment, stored, http, bytes, headers, body)"
+	    " SELECT id, ?2, ?3, ?4, ?5, ?6 FROM payments WHERE identity = ?1",
+
+	/* ?1 stored before this */
+	[LEDGER_SQL_EXPIRE_ANSWERS] =
+	    "DELETE FROM answers WHERE payment IN (SELECT payment FROM answers"
+	    " WHERE stored < ?1 LIMIT " TEXT(LEDGER_SQL_EXPIRE_STEP) ")",
+	/* ?1 changed before this, ?2 now. Where valid_before is unknown, the
+	 * longest that a payment may be valid (a day) stands for it. */
+	[LEDGER_SQL_EXPIRE_ROWS] =
+	    "DELETE FROM payments WHERE id IN (SELECT id FROM payments"
+	    " WHERE state IN (4, 7) AND changed < ?1"
+	    " AND iif(valid_before = 0, created + 86400, valid_before)"
+	    "  < ?2 - " TEXT(
+		LEDGER_SQL_MARGIN_S) " AND NOT EXISTS (SELECT 1 FROM answers "
+				     "WHERE payment = id)"
+				     " LIMIT " TEXT(LEDGER_SQL_EXPIRE_STEP) ")",
+
+	[LEDGER_SQL_LOST_CLAIMS] = "DELETE FROM payments WHERE state = 1",
+	/* ?1 time, ?2 reason */
+	[LEDGER_SQL_LOST_SETTLES] =
+	    "UPDATE payments SET state = 3, changed = ?1, reason = ?2"
+	    " WHERE state = 2",
+	/* ?1 time */
+	[LEDGER_SQL_LOST_RUNS] =
+	    "UPDATE payments SET state = 5, changed = ?1 WHERE state = 6",
+
+	[LEDGER_SQL_FIND] = ROW ", a.http, a.headers, a.body FROM payments p"
+				" LEFT JOIN answers a ON a.payment = p.id"
+				" WHERE p.identity = ?1",
+	/* ?1 id below this */
+	[LEDGER_SQL_LIST] =
+	    ROW " FROM payments p WHERE p.id < ?1 ORDER BY p.id DESC LIMIT 1",
+	/* ?1 id below this, ?2 state */
+	[LEDGER_SQL_LIST_STATE] =
+	    ROW " FROM payments p WHERE p.id < ?1 AND p.state = ?2"
+		" ORDER BY p.id DESC LIMIT 1",
+	[LEDGER_SQL_BYTES] = "SELECT coalesce(sum(bytes), 0) FROM answers",
+};
+
+const char *
+ledger_sql_text(enum ledger_sql q)
+{
+	return text[q];
+}
+
+const char *
+ledger_sql_schema(void)
+{
+	return schema;
+}

@@ -1,0 +1,159 @@
+#include "pay/receipt.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/jcs.h"
+#include "base/json.h"
+#include "pay/price.h"
+
+#define FRAME 256 /* bytes of the digested object beside its texts */
+
+/* Members are written in the order that JCS sorts them into, everywhere in
+ * this file. */
+
+static void
+put_string(struct buf *out, const char *name, const char *s)
+{
+	json_key(out, name);
+	json_put_string(out, s);
+}
+
+static void
+put_uint(struct buf *out, const char *name, uint64_t n)
+{
+	json_key(out, name);
+	buf_addf(out, "%" PRIu64, n);
+}
+
+static void
+put_bool(struct buf *out, const char *name, bool b)
+{
+	json_key(out, name);
+	buf_adds(out, b ? "true" : "false");
+}
+
+static void
+open_object(struct buf *out, const char *name)
+{
+	json_key(out, name);
+	buf_addc(out, '{');
+}
+
+static void
+put_limits(struct buf *out, const struct limits *l)
+{
+	open_object(out, "limits");
+	put_uint(out, "maxMemoryBytes", l->memory_bytes);
+	put_uint(out, "maxOutputBytes", l->output_bytes);
+	put_uint(out, "timeoutMs", l->timeout_ms);
+	put_uint(out, "workDirBytes", l->work_bytes);
+	buf_addc(out, '}');
+}
+
+static void
+put_payment(struct buf *out, const struct receipt *r)
+{
+	open_object(out, "payment");
+	put_string(out, "amount", r->amount);
+	put_string(out, "asset", r->asset);
+	put_string(out, "network", r->network);
+	put_string(out, "payer", r->payer);
+	put_string(out, "reference", r->reference);
+	buf_addc(out, '}');
+}
+
+static void
+put_status(struct buf *out, enum status st)
+{
+	const struct status_api *api = status_api(st);
+
+	open_object(out, "status");
+	put_bool(out, "billable", api->billable);
+	put_string(out, "category", api->category);
+	if (api->code != NULL) {
+		put_string(out, "code", api->code);
+	} else {
+		json_key(out, "code");
+		buf_adds(out, "null");
+	}
+	buf_addc(out, '}');
+}
+
+static void
+put_exit_code(struct buf *out, const struct receipt *r)
+{
+	json_key(out, "exitCode");
+	if (r->exited)
+		buf_addf(out, "%d", r->exit_code);
+	else
+		buf_adds(out, "null");
+}
+
+static void
+put_truncated(struct buf *out, const struct receipt *r)
+{
+	open_object(out, "truncated");
+	put_bool(out, "stderr", r->truncated_stderr);
+	put_bool(out, "stdout", r->truncated_stdout);
+	buf_addc(out, '}');
+}
+
+static void
+put_usage(struct buf *out, const struct receipt *r)
+{
+	open_object(out, "usage");
+	json_key(out, "durationMs");
+	json_put_tenths(out, r->duration_tenths);
+	put_exit_code(out, r);
+	put_string(out, "outcome", r->outcome);
+	put_truncated(out, r);
+	buf_addc(out, '}');
+}
+
+void
+receipt_put(struct buf *out, const struct receipt *r)
+{
+	char dollars[32], number[32];
+
+	price_dollars(dollars, r->price_micros);
+	price_number(number, r->price_micros);
+	buf_addc(out, '{');
+	put_uint(out, "issuedAt", r->issued_at);
+	put_limits(out, &r->limits);
+	put_string(out, "outputDigest", r->output_digest);
+	put_payment(out, r);
+	put_string(out, "price", dollars);
+	json_key(out, "priceUsd");
+	buf_adds(out, number);
+	put_string(out, "requestDigest", r->request_digest);
+	put_string(out, "runtime", r->runtime);
+	put_status(out, r->status);
+	put_string(out, "tier", r->tier);
+	put_usage(out, r);
+	buf_addc(out, '}');
+}
+
+enum status
+receipt_output_digest(char out[65], const struct receipt *r,
+    const char *out_text, size_t out_len, const char *err_text, size_t err_len)
+{
+	OWN_BUF struct buf b;
+	enum status st = ST_BUG;
+
+	/* An escaped control byte takes six. */
+	buf_init(&b, 6 * (out_len + err_len + strlen(r->outcome)) + FRAME);
+	buf_addc(&b, '{');
+	put_exit_code(&b, r);
+	put_string(&b, "outcome", r->outcome);
+	json_key(&b, "stderr");
+	json_put_bytes(&b, err_text, err_len);
+	json_key(&b, "stdout");
+	json_put_bytes(&b, out_text, out_len);
+	put_truncated(&b, r);
+	buf_addc(&b, '}');
+	st = buf_status(&b);
+	if (st != ST_OK)
+		return st;
+	return jcs_sha256(out, b.data, b.len);
+}

@@ -1,0 +1,32 @@
+/* Answers that are not a run's result: errors, the 402, what is stored. */
+#ifndef ANSWER_H
+#define ANSWER_H
+
+#include "base/status.h"
+#include "pay/ledger.h"
+#include "web/http.h"
+#include "web/site.h"
+
+/* The object of api.md section 7: {"code","message","billable","category"}.
+ * message NULL means the one of f. */
+void answer_put_error(struct buf *out, const struct fault *f);
+
+/* Any refusal but a 402. f->st may be an internal status: its text is then
+ * replaced, so that nothing of ours leaks. */
+void answer_error(struct http_reply *a, const struct fault *f);
+
+/* A 402 for tier t at path: v2 object in the header, v1 object in the body
+ * with the error under details. f->st ST_PAYMENT_REQUIRED when nothing was
+ * paid. */
+void answer_required(struct http_reply *a, const struct site *s,
+    const struct site_tier *t, const char *path, const struct fault *f);
+
+/* The payment response header in the version paid; reason NULL: success. */
+void answer_payment_response(struct http_reply *a, int version,
+    const char *transaction, const char *network, const char *payer,
+    const char *reason);
+
+/* The stored answer again, byte for byte, marked as replayed. */
+void answer_replay(struct http_reply *a, const struct ledger_row *row);
+
+#endif

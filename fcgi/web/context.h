@@ -1,0 +1,24 @@
+/* What the handlers of one gate process share. Lives as long as the process;
+ * each member is thread-safe by itself. */
+#ifndef CONTEXT_H
+#define CONTEXT_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+struct client;
+struct conf;
+struct flight;
+struct ledger;
+struct sites;
+
+struct context {
+	const struct conf *conf;
+	struct sites *sites;
+	struct ledger *ledger;
+	struct client *boxer;
+	struct flight *flight;
+	_Atomic uint64_t body_bytes; /* held by all requests together */
+};
+
+#endif

@@ -1,0 +1,132 @@
+#include "web/flight.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct entry {
+	struct entry *next;
+	char *key;
+	size_t users; /* the worker and all who wait */
+	bool taken;
+	pthread_cond_t freed;
+};
+
+struct flight {
+	pthread_mutex_t lock;
+	struct entry *entries;
+	size_t waiting;
+	size_t max_waiting;
+};
+
+enum status
+flight_open(struct flight **out, size_t max_waiting)
+{
+	struct flight *f = calloc(1, sizeof(*f));
+
+	*out = f;
+	if (f == NULL)
+		return ST_NOMEM;
+	f->max_waiting = max_waiting;
+	pthread_mutex_init(&f->lock, NULL);
+	return ST_OK;
+}
+
+void
+flight_close(struct flight *f)
+{
+	if (f == NULL)
+		return;
+	pthread_mutex_destroy(&f->lock);
+	free(f);
+}
+
+static struct entry *
+find_or_make(struct flight *f, const char *key)
+{
+	pthread_condattr_t attr;
+	struct entry *e;
+
+	for (e = f->entries; e != NULL; e = e->next)
+		if (strcmp(e->key, key) == 0)
+			return e;
+	e = calloc(1, sizeof(*e));
+	if (e == NULL)
+		return NULL;
+	e->key = strdup(key);
+	if (e->key == NULL) {
+		free(e);
+		return NULL;
+	}
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&e->freed, &attr);
+	pthread_condattr_destroy(&attr);
+	e->next = f->entries;
+	f->entries = e;
+	return e;
+}
+
+static void
+drop(struct flight *f, struct entry *gone)
+{
+	struct entry **at = &f->entries;
+
+	if (--gone->users > 0)
+		return;
+	while (*at != gone)
+		at = &(*at)->next;
+	*at = gone->next;
+	pthread_cond_destroy(&gone->freed);
+	free(gone->key);
+	free(gone);
+}
+
+enum status
+flight_enter(struct flight *f, const char *key, uint64_t wait_ms)
+{
+	struct timespec until;
+	struct entry *e;
+	enum status st = ST_OK;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += (time_t)(wait_ms / 1000);
+	pthread_mutex_lock(&f->lock);
+	e = find_or_make(f, key);
+	if (e == NULL) {
+		pthread_mutex_unlock(&f->lock);
+		return ST_NOMEM;
+	}
+	e->users++;
+	if (e->taken && f->waiting >= f->max_waiting)
+		st = ST_SERVICE_BUSY;
+	f->waiting++;
+	while (st == ST_OK && e->taken)
+		if (pthread_cond_timedwait(&e->freed, &f->lock, &until) ==
+		    ETIMEDOUT)
+			st = ST_SERVICE_BUSY;
+	f->waiting--;
+	if (st == ST_OK)
+		e->taken = true;
+	else
+		drop(f, e);
+	pthread_mutex_unlock(&f->lock);
+	return st;
+}
+
+void
+flight_leave(struct flight *f, const char *key)
+{
+	struct entry *e;
+
+	pthread_mutex_lock(&f->lock);
+	for (e = f->entries; strcmp(e->key, key) != 0; e = e->next)
+		;
+	e->taken = false;
+	pthread_cond_signal(&e->freed);
+	drop(f, e);
+	pthread_mutex_unlock(&f->lock);
+}

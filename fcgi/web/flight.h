@@ -1,0 +1,27 @@
+/*
+ * One at a time for each payment: twins of a running request wait here without
+ * holding a run slot, then look into the ledger again (api.md section 10).
+ */
+#ifndef FLIGHT_H
+#define FLIGHT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+struct flight;
+
+/* At most max_waiting threads wait at once, over all payments. */
+enum status flight_open(struct flight **out, size_t max_waiting)
+    __attribute__((warn_unused_result));
+void flight_close(struct flight *f);
+
+/* Become the one who works on key, waiting for whoever does now. ST_OK: call
+ * flight_leave(). ST_SERVICE_BUSY: too many wait already, or wait_ms is over.
+ * ST_NOMEM. */
+enum status flight_enter(struct flight *f, const char *key, uint64_t wait_ms)
+    __attribute__((warn_unused_result));
+void flight_leave(struct flight *f, const char *key);
+
+#endif

@@ -1,0 +1,375 @@
+/*
+ * The gate: N threads that each accept one request at a time, and the main
+ * thread, which waits for signals, for super's end and for news of a restarted
+ * boxer. Free requests and 402s must be answered while every run slot is busy,
+ * hence the spare threads.
+ */
+#include "web/gate.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/log.h"
+#include "base/own.h"
+#include "box/client.h"
+#include "pay/ledger.h"
+#include "web/answer.h"
+#include "web/context.h"
+#include "web/flight.h"
+#include "web/health.h"
+#include "web/http.h"
+#include "web/quote.h"
+#include "web/run.h"
+#include "web/site.h"
+
+#define SPARE_THREADS 24
+#define THREAD_STACK (512u << 10)
+#define SMALL_BODY (512u << 10)
+#define EXPIRE_EVERY_MS 60000
+#define ANSWER_AGE_S 86400u
+
+struct worker {
+	pthread_t thread;
+	bool running;
+	struct gate *gate;
+	struct http_conn *conn;
+};
+
+struct gate {
+	struct context ctx;
+	volatile bool stop;
+	_Atomic size_t alive; /* threads that have not ended */
+	struct worker *workers;
+	size_t n_workers;
+};
+
+/* ---- routes ---- */
+
+static void
+route_execute(
+    struct http_reply *a, struct context *g, const struct http_request *q)
+{
+	const struct site *s = NULL;
+	struct fault f = { .st = ST_SERVICE_INTERNAL_FAILURE };
+
+	if (sites_of(&s, g->sites, q) != ST_OK || s->broken.st != ST_OK) {
+		answer_error(a, &f);
+		return;
+	}
+	if (!site_route(s, q->path)) {
+		fault_set(&f, ST_REQUEST_NOT_FOUND,
+		    "%s is not offered at this site", q->path);
+		answer_error(a, &f);
+		return;
+	}
+	if (strcmp(q->path, "/quote") == 0)
+		quote_answer(a, g, s, q);
+	else
+		run_paid(a, g, s, q);
+}
+
+static void
+route_health(
+    struct http_reply *a, struct context *g, const struct http_request *q)
+{
+	(void)q;
+	health_put(a, g);
+}
+
+static void
+route_version(
+    struct http_reply *a, struct context *g, const struct http_request *q)
+{
+	(void)g;
+	(void)q;
+	health_version(a);
+}
+
+static const struct route {
+	const char *path;
+	const char *method; /* GET includes HEAD */
+	void (*handle)(struct http_reply *a, struct context *g,
+	    const struct http_request *q);
+} routes[] = {
+	{ "/execute", "POST", route_execute },
+	{ "/quote", "POST", route_execute },
+	{ "/health", "GET", route_health },
+	{ "/version", "GET", route_version },
+};
+
+/* A preflight costs nothing and is answered on every route (x402.md 1.12). */
+static void
+preflight(struct http_reply *a, const char *allow)
+{
+	a->status = 204;
+	http_header(a, "Access-Control-Allow-Methods", allow);
+	http_header(a, "Access-Control-Allow-Headers",
+	    "Content-Type, PAYMENT-SIGNATURE, X-PAYMENT, "
+	    "Access-Control-Expose-Headers, Authorization, Idempotency-Key, "
+	    "Accept");
+	http_header(a, "Access-Control-Max-Age", "86400");
+	http_header(a, "Allow", allow);
+}
+
+static void
+dispatch(struct http_reply *a, struct context *g, const struct http_request *q)
+{
+	const struct route *r = NULL;
+	const char *allow;
+	struct fault f;
+	bool get;
+
+	for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++)
+		if (strcmp(routes[i].path, q->path) == 0)
+			r = &routes[i];
+	if (r == NULL) {
+		fault_set(
+		    &f, ST_REQUEST_NOT_FOUND, "there is nothing at this path");
+		answer_error(a, &f);
+		return;
+	}
+	get = strcmp(r->method, "GET") == 0;
+	allow = get ? "GET, HEAD, OPTIONS" : "POST, OPTIONS";
+	if (strcmp(q->method, "OPTIONS") == 0) {
+		preflight(a, allow);
+		return;
+	}
+	if (strcmp(q->method, r->method) != 0 &&
+	    !(get && strcmp(q->method, "HEAD") == 0)) {
+		fault_set(&f, ST_REQUEST_BAD_METHOD,
+		    "the method must be %s here", r->method);
+		answer_error(a, &f);
+		http_header(a, "Allow", allow);
+		return;
+	}
+	r->handle(a, g, q);
+}
+
+/* ---- threads ---- */
+
+static void *
+worker_main(void *arg)
+{
+	struct worker *w = arg;
+	struct http_request q;
+
+	for (;;) {
+		enum status st = http_accept(w->conn, &q, &w->gate->stop);
+		struct http_reply a;
+
+		if (st == ST_IO)
+			log_err("the listening socket is gone");
+		if (st != ST_OK)
+			break;
+		http_reply_init(&a, SMALL_BODY);
+		dispatch(&a, &w->gate->ctx, &q);
+		if (!http_send(&q, &a))
+			log_info("id=%s: the client went away before its "
+				 "answer",
+			    q.id);
+		http_reply_free(&a);
+	}
+	atomic_fetch_sub(&w->gate->alive, 1);
+	return NULL;
+}
+
+/* Interrupts accept(2) so that a thread sees stop. */
+static void
+on_wake(int sig)
+{
+	(void)sig;
+}
+
+static enum status
+workers_start(struct gate *g, const struct gate_fds *fds)
+{
+	size_t tcp = fds->listen_tcp >= 0 ? g->ctx.conf->max_runs + 8 : 0;
+	size_t unix_n = g->ctx.conf->max_runs + SPARE_THREADS;
+	pthread_attr_t attr;
+	enum status st = ST_OK;
+
+	g->workers = calloc(unix_n + tcp, sizeof(g->workers[0]));
+	if (g->workers == NULL)
+		return ST_NOMEM;
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, THREAD_STACK);
+	for (size_t i = 0; i < unix_n + tcp && st == ST_OK; i++) {
+		struct worker *w = &g->workers[i];
+
+		w->gate = g;
+		st = http_open(
+		    &w->conn, i < unix_n ? fds->listen : fds->listen_tcp);
+		if (st != ST_OK)
+			break;
+		g->n_workers++;
+		atomic_fetch_add(&g->alive, 1);
+		if (pthread_create(&w->thread, &attr, worker_main, w) != 0) {
+			atomic_fetch_sub(&g->alive, 1);
+			st = ST_IO;
+			break;
+		}
+		w->running = true;
+	}
+	pthread_attr_destroy(&attr);
+	return st;
+}
+
+/* Wake threads out of accept(2) until all have ended. A signal can fall between
+ * a thread's look at stop and its accept, so it is repeated. */
+static void
+workers_stop(struct gate *g)
+{
+	const struct timespec pause = { .tv_nsec = 20000000 };
+
+	g->stop = true;
+	while (atomic_load(&g->alive) > 0) {
+		for (size_t i = 0; i < g->n_workers; i++)
+			if (g->workers[i].running)
+				pthread_kill(g->workers[i].thread, SIGUSR1);
+		nanosleep(&pause, NULL);
+	}
+	for (size_t i = 0; i < g->n_workers; i++) {
+		if (g->workers[i].running)
+			pthread_join(g->workers[i].thread, NULL);
+		http_close(g->workers[i].conn);
+	}
+	free(g->workers);
+}
+
+/* ---- main thread ---- */
+
+static void
+boxer_news(struct gate *g, int control)
+{
+	char byte;
+	size_t len;
+	int fd = -1;
+
+	if (io_recv_msg(control, &byte, 1, &len, &fd, MSG_DONTWAIT) != ST_OK ||
+	    fd < 0)
+		return;
+	log_info("using the restarted boxer");
+	client_attach(g->ctx.boxer, fd);
+}
+
+static void
+expire(struct gate *g)
+{
+	if (ledger_expire(g->ctx.ledger, (uint64_t)time(NULL), ANSWER_AGE_S) !=
+	    ST_OK)
+		log_warn("the ledger could not expire old answers");
+}
+
+/* Returns when it is time to stop. */
+static void
+watch(struct gate *g, const struct gate_fds *fds, int signals)
+{
+	struct pollfd p[3] = { { .fd = signals, .events = POLLIN },
+		{ .fd = fds->life, .events = POLLIN },
+		{ .fd = fds->control, .events = POLLIN } };
+
+	for (;;) {
+		int n = poll(p, 3, EXPIRE_EVERY_MS);
+
+		if (n < 0 && errno != EINTR)
+			return;
+		if (n == 0)
+			expire(g);
+		if (n <= 0)
+			continue;
+		if (p[0].revents != 0) {
+			log_info("draining");
+			return;
+		}
+		if (p[1].revents != 0) {
+			/* Without super nobody restarts what fails and the
+			 * sockets are stale: the next start takes over. */
+			log_err("super is gone; leaving");
+			_exit(1);
+		}
+		if (p[2].revents & POLLIN)
+			boxer_news(g, fds->control);
+		else if (p[2].revents != 0)
+			p[2].fd = -1;
+	}
+}
+
+static enum status
+open_all(struct gate *g, const struct conf *c, int boxer)
+{
+	const struct site *s = NULL;
+	char url[4096];
+	enum status st = http_init();
+
+	if (st != ST_OK)
+		return st;
+	snprintf(url, sizeof(url), "sqlite:%s/ledger.db", c->state_dir);
+	st = ledger_open(&g->ctx.ledger, c->store != NULL ? c->store : url);
+	if (st != ST_OK)
+		return st;
+	st = sites_open(&g->ctx.sites, c);
+	if (st == ST_OK)
+		st = sites_default(&s, g->ctx.sites);
+	if (st == ST_OK && s->broken.st != ST_OK)
+		st = ST_FORMAT;
+	if (st == ST_OK)
+		st = flight_open(
+		    &g->ctx.flight, (size_t)c->max_runs + SPARE_THREADS / 2);
+	if (st == ST_OK)
+		st = client_open(&g->ctx.boxer, boxer);
+	return st;
+}
+
+static int
+take_signals(void)
+{
+	struct sigaction wake = { .sa_handler = on_wake };
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	/* Threads inherit the mask: only the signalfd hears these. */
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	sigaction(SIGUSR1, &wake, NULL);
+	wake.sa_handler = SIG_IGN;
+	sigaction(SIGPIPE, &wake, NULL);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+enum status
+gate_serve(const struct conf *c, const struct gate_fds *fds)
+{
+	struct gate g = { .ctx = { .conf = c } };
+	OWN_FD int signals = take_signals();
+	enum status st = ST_IO;
+
+	if (signals < 0)
+		return st;
+	st = open_all(&g, c, fds->boxer);
+	if (st == ST_OK)
+		st = workers_start(&g, fds);
+	if (st == ST_OK) {
+		if (io_write_all(fds->ready, "R", 1) != ST_OK)
+			log_warn("super does not listen for readiness");
+		close(fds->ready);
+		watch(&g, fds, signals);
+	}
+	workers_stop(&g);
+	client_close(g.ctx.boxer);
+	flight_close(g.ctx.flight);
+	sites_close(g.ctx.sites);
+	ledger_close(g.ctx.ledger);
+	return st;
+}

@@ -1,0 +1,344 @@
+#include "web/http.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcgiapp.h>
+#include <limits.h>
+#include <openssl/rand.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/hex.h"
+
+struct http_conn {
+	FCGX_Request fcgi;
+};
+
+/* Every header that a caller may send or should read (api.md section 1). The
+ * fourth request header looks wrong, but released clients send it (x402.md
+ * 1.12). */
+static const char common_headers[] =
+    "Access-Control-Allow-Origin: *\r\n"
+    "Access-Control-Expose-Headers: PAYMENT-REQUIRED, PAYMENT-RESPONSE, "
+    "X-PAYMENT-RESPONSE, TOLLBOX-RECEIPT, Idempotency-Replayed, Retry-After, "
+    "Request-Id, Allow\r\n";
+
+enum status
+http_init(void)
+{
+	return FCGX_Init() == 0 ? ST_OK : ST_IO;
+}
+
+enum status
+http_open(struct http_conn **out, int listen_fd)
+{
+	struct http_conn *c = calloc(1, sizeof(*c));
+
+	*out = NULL;
+	if (c == NULL)
+		return ST_NOMEM;
+	if (FCGX_InitRequest(&c->fcgi, listen_fd, FCGI_FAIL_ACCEPT_ON_INTR) !=
+	    0) {
+		free(c);
+		return ST_IO;
+	}
+	*out = c;
+	return ST_OK;
+}
+
+void
+http_close(struct http_conn *c)
+{
+	if (c == NULL)
+		return;
+	FCGX_Free(&c->fcgi, 1);
+	free(c);
+}
+
+static int
+hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return -1;
+}
+
+/* The path as the client sent it, decoded exactly once. Not the web server's
+ * normalised one: "//execute" must be unknown here, however lenient the server
+ * is (x402.md 7.10). Over-long or ill-formed ones become "". */
+static void
+path_decode(char *out, size_t cap, const char *uri)
+{
+	size_t n = 0;
+
+	out[0] = '\0';
+	for (const char *p = uri; *p != '\0' && *p != '?'; p++) {
+		char c = *p;
+
+		if (c == '%') {
+			int hi = hex_digit(p[1]);
+			int lo = hi < 0 ? -1 : hex_digit(p[2]);
+
+			if (lo < 0 || (hi == 0 && lo == 0)) {
+				out[0] = '\0';
+				return;
+			}
+			c = (char)(hi << 4 | lo);
+			p += 2;
+		}
+		if (n + 1 == cap) {
+			out[0] = '\0';
+			return;
+		}
+		out[n++] = c;
+	}
+	out[n] = '\0';
+}
+
+/* The web server's id, if it is harmless to echo; else a fresh one. */
+static void
+request_id(char out[65], const char *given)
+{
+	uint8_t raw[16];
+	size_t n = given == NULL ? 0 : strlen(given);
+	bool ok = n >= 8 && n <= 64;
+
+	for (size_t i = 0; ok && i < n; i++)
+		ok = isalnum((unsigned char)given[i]) || given[i] == '-' ||
+		     given[i] == '_';
+	if (ok) {
+		memcpy(out, given, n + 1);
+		return;
+	}
+	if (RAND_bytes(raw, sizeof(raw)) != 1)
+		memset(raw, 0, sizeof(raw));
+	hex_encode(out, raw, sizeof(raw));
+}
+
+const char *
+http_param(const struct http_request *q, const char *name)
+{
+	return FCGX_GetParam(name, q->conn->fcgi.envp);
+}
+
+void
+http_params(const struct http_request *q, const char *prefix,
+    void (*fn)(void *ctx, const char *name, const char *value), void *ctx)
+{
+	size_t n = strlen(prefix);
+	char name[128];
+
+	for (char **e = q->conn->fcgi.envp; e != NULL && *e != NULL; e++) {
+		const char *eq = strchr(*e, '=');
+
+		if (eq == NULL || strncmp(*e, prefix, n) != 0)
+			continue;
+		snprintf(name, sizeof(name), "%.*s", (int)(eq - *e), *e);
+		fn(ctx, name, eq + 1);
+	}
+}
+
+static void
+length_parse(struct http_request *q, const char *text)
+{
+	char *end = NULL;
+	unsigned long long v;
+
+	q->length_known = false;
+	q->length = 0;
+	if (text == NULL || !isdigit((unsigned char)text[0]))
+		return;
+	errno = 0;
+	v = strtoull(text, &end, 10);
+	if (errno != 0 || *end != '\0')
+		return;
+	q->length_known = true;
+	q->length = v;
+}
+
+static const char *
+param_or(const struct http_request *q, const char *name, const char *fallback)
+{
+	const char *v = http_param(q, name);
+
+	return v == NULL ? fallback : v;
+}
+
+/* Absent and empty headers are the same to us: FastCGI servers pass "". */
+static const char *
+header(const struct http_request *q, const char *name)
+{
+	const char *v = http_param(q, name);
+
+	return v == NULL || v[0] == '\0' ? NULL : v;
+}
+
+enum status
+http_accept(
+    struct http_conn *c, struct http_request *out, const volatile bool *stop)
+{
+	struct http_request *q = out;
+
+	memset(q, 0, sizeof(*q));
+	for (;;) {
+		int r;
+
+		if (*stop)
+			return ST_CLOSED;
+		r = FCGX_Accept_r(&c->fcgi);
+		if (r == 0)
+			break;
+		/* A peer that hung up while being accepted ends in an error
+		 * too; only our own stop ends the loop. */
+		if (*stop)
+			return ST_CLOSED;
+		if (r == -EBADF || r == -EINVAL || r == -ENOTSOCK)
+			return ST_IO;
+	}
+	q->conn = c;
+	q->method = param_or(q, "REQUEST_METHOD", "");
+	path_decode(q->path, sizeof(q->path), param_or(q, "REQUEST_URI", ""));
+	q->query = param_or(q, "QUERY_STRING", "");
+	q->content_encoding = header(q, "HTTP_CONTENT_ENCODING");
+	q->accept = header(q, "HTTP_ACCEPT");
+	q->payment_signature = header(q, "HTTP_PAYMENT_SIGNATURE");
+	q->x_payment = header(q, "HTTP_X_PAYMENT");
+	q->idempotency_key = http_param(q, "HTTP_IDEMPOTENCY_KEY");
+	q->remote_addr = param_or(q, "REMOTE_ADDR", "");
+	request_id(q->id, http_param(q, "REQUEST_ID"));
+	length_parse(q, http_param(q, "CONTENT_LENGTH"));
+	return ST_OK;
+}
+
+enum status
+http_body(const struct http_request *q, struct buf *out)
+{
+	char block[16384];
+
+	for (;;) {
+		int n =
+		    FCGX_GetStr(block, (int)sizeof(block), q->conn->fcgi.in);
+
+		if (n <= 0)
+			break;
+		buf_add(out, block, (size_t)n);
+		if (buf_status(out) != ST_OK)
+			return buf_status(out);
+	}
+	/* A body cut on its way must not be run: it is not what was paid for.
+	 */
+	if (q->length_known && out->len != q->length)
+		return ST_CLOSED;
+	return ST_OK;
+}
+
+void
+http_reply_init(struct http_reply *a, size_t max)
+{
+	a->status = 500;
+	buf_init(&a->headers, HTTP_HEADERS_BYTES);
+	buf_init(&a->body, max);
+}
+
+void
+http_reply_free(struct http_reply *a)
+{
+	buf_free(&a->headers);
+	buf_free(&a->body);
+}
+
+void
+http_header(struct http_reply *a, const char *name, const char *value)
+{
+	buf_adds(&a->headers, name);
+	buf_adds(&a->headers, ": ");
+	buf_adds(&a->headers, value);
+	buf_adds(&a->headers, "\r\n");
+}
+
+static const char *
+reason_phrase(int status)
+{
+	static const struct {
+		int status;
+		const char *phrase;
+	} table[] = {
+		{ 200, "OK" },
+		{ 202, "Accepted" },
+		{ 204, "No Content" },
+		{ 400, "Bad Request" },
+		{ 402, "Payment Required" },
+		{ 404, "Not Found" },
+		{ 405, "Method Not Allowed" },
+		{ 409, "Conflict" },
+		{ 413, "Content Too Large" },
+		{ 415, "Unsupported Media Type" },
+		{ 429, "Too Many Requests" },
+		{ 500, "Internal Server Error" },
+		{ 503, "Service Unavailable" },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		if (table[i].status == status)
+			return table[i].phrase;
+	return "Status";
+}
+
+static bool
+put(FCGX_Stream *s, const void *data, size_t len)
+{
+	const char *p = data;
+
+	while (len > 0) {
+		int n = len > INT_MAX ? INT_MAX : (int)len;
+
+		if (FCGX_PutStr(p, n, s) != n)
+			return false;
+		p += n;
+		len -= (size_t)n;
+	}
+	return true;
+}
+
+bool
+http_send(struct http_request *q, struct http_reply *a)
+{
+	static const char overflow[] =
+	    "{\"error\":{\"code\":\"SERVICE_INTERNAL_FAILURE\",\"message\":"
+	    "\"the answer could not be built\",\"billable\":false,"
+	    "\"category\":\"internal_failure\"}}";
+	FCGX_Stream *s = q->conn->fcgi.out;
+	char head[256];
+	bool whole =
+	    buf_status(&a->headers) == ST_OK && buf_status(&a->body) == ST_OK;
+	bool bodyless = a->status == 204 || strcmp(q->method, "HEAD") == 0;
+	size_t len = whole ? a->body.len : sizeof(overflow) - 1;
+	bool ok;
+	int n;
+
+	n = snprintf(head, sizeof(head), "Status: %d %s\r\nRequest-Id: %s\r\n",
+	    whole ? a->status : 500, reason_phrase(whole ? a->status : 500),
+	    q->id);
+	ok = put(s, head, (size_t)n) &&
+	     put(s, common_headers, sizeof(common_headers) - 1);
+	if (whole)
+		ok = ok && put(s, a->headers.data, a->headers.len);
+	else
+		ok = ok &&
+		     FCGX_PutS("Content-Type: application/json\r\n", s) >= 0;
+	if (a->status != 204) {
+		n = snprintf(
+		    head, sizeof(head), "Content-Length: %zu\r\n", len);
+		ok = ok && put(s, head, (size_t)n);
+	}
+	ok = ok && put(s, "\r\n", 2);
+	if (!bodyless)
+		ok = ok &&
+		     put(s, whole ? (const void *)a->body.data : overflow, len);
+	FCGX_Finish_r(&q->conn->fcgi);
+	return ok;
+}

@@ -1,0 +1,79 @@
+/*
+ * One HTTP request and its answer over FastCGI. The only user of libfcgi.
+ * Everything in a request is borrowed from libfcgi and dies at the end of the
+ * handler.
+ */
+#ifndef HTTP_H
+#define HTTP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/status.h"
+
+struct http_conn; /* one thread's connection state */
+
+struct http_request {
+	struct http_conn *conn;
+	const char *method;
+	char path[256];	   /* decoded once, without query; "" if over-long */
+	const char *query; /* "" if none */
+	const char *content_encoding; /* the rest NULL if absent */
+	const char *accept;
+	const char *payment_signature;
+	const char *x_payment;
+	const char *idempotency_key;
+	const char *remote_addr;
+	char id[65]; /* request id: the web server's, else made here */
+	bool length_known;
+	uint64_t length; /* of the body, if known */
+};
+
+#define HTTP_HEADERS_BYTES (96u << 10)
+
+struct http_reply {
+	int status;
+	struct buf headers; /* "Name: value\r\n" lines */
+	struct buf body;
+};
+
+/* Listen descriptors are super's; each thread opens its own conn. */
+enum status http_open(struct http_conn **out, int listen_fd)
+    __attribute__((warn_unused_result));
+void http_close(struct http_conn *c);
+
+/* Once a process, before threads. */
+enum status http_init(void) __attribute__((warn_unused_result));
+
+/* Wait for the next request. ST_OK; ST_CLOSED when *stop became true (a signal
+ * interrupts the wait); ST_IO. */
+enum status http_accept(struct http_conn *c, struct http_request *out,
+    const volatile bool *stop) __attribute__((warn_unused_result));
+
+/* A FastCGI parameter by name, or NULL. */
+const char *http_param(const struct http_request *q, const char *name);
+/* Call fn for every parameter whose name starts with prefix. */
+void http_params(const struct http_request *q, const char *prefix,
+    void (*fn)(void *ctx, const char *name, const char *value), void *ctx);
+
+/* Read the body into out (its max is the limit). ST_OK; ST_TOO_BIG; ST_CLOSED
+ * when it ended before its stated length; ST_NOMEM. */
+enum status http_body(const struct http_request *q, struct buf *out)
+    __attribute__((warn_unused_result));
+
+/* A reply with room for a body of at most max bytes. */
+void http_reply_init(struct http_reply *a, size_t max);
+void http_reply_free(struct http_reply *a);
+
+/* Add a header. Values are ours or checked: no line ends. */
+void http_header(struct http_reply *a, const char *name, const char *value);
+
+/* Send the answer with the headers that every answer carries (Request-Id,
+ * CORS) and end the request. The body is left out for HEAD and 204. A reply
+ * that overflowed its buffers becomes a plain 500. False if the web server is
+ * gone; nothing else follows from that. */
+bool http_send(struct http_request *q, struct http_reply *a);
+
+#endif

@@ -1,0 +1,82 @@
+#include "web/intake.h"
+
+#include <string.h>
+
+#include "base/conf.h"
+#include "base/jcs.h"
+#include "base/limits.h"
+
+void
+intake_init(struct intake *in, struct context *g)
+{
+	memset(in, 0, sizeof(*in));
+	in->g = g;
+	buf_init(&in->body, LIMITS_BODY);
+}
+
+void
+intake_free(struct intake *in)
+{
+	buf_free(&in->body);
+	atomic_fetch_sub(&in->g->body_bytes, in->charged);
+	in->charged = 0;
+}
+
+static enum status
+too_large(struct fault *f)
+{
+	return fault_set(f, ST_REQUEST_TOO_LARGE,
+	    "the body is over 32 MiB (33554432 bytes)");
+}
+
+/* Visible ASCII, 32 to 128 characters (api.md section 10). */
+static enum status
+check_key(const char *key, struct fault *f)
+{
+	size_t n = key == NULL ? 0 : strlen(key);
+
+	if (key == NULL)
+		return ST_OK;
+	for (size_t i = 0; key[i] != '\0'; i++)
+		if (key[i] < '!' || key[i] > '~')
+			n = 0;
+	if (n < 32 || n > 128)
+		return fault_set(f, ST_SANDBOX_INVALID_REQUEST,
+		    "Idempotency-Key must be 32 to 128 visible ASCII "
+		    "characters");
+	return ST_OK;
+}
+
+enum status
+intake_read(struct intake *in, const struct http_request *q, struct fault *f)
+{
+	uint64_t want = q->length_known ? q->length : LIMITS_BODY;
+	uint64_t held;
+	enum status st;
+
+	if (want > LIMITS_BODY)
+		return too_large(f);
+	if (q->content_encoding != NULL &&
+	    strcmp(q->content_encoding, "identity") != 0)
+		return fault_set(f, ST_REQUEST_BAD_ENCODING,
+		    "Content-Encoding must be identity");
+	st = check_key(q->idempotency_key, f);
+	if (st != ST_OK)
+		return st;
+	held = atomic_fetch_add(&in->g->body_bytes, want);
+	in->charged = want;
+	if (held + want > in->g->conf->body_bytes)
+		return fault_set(
+		    f, ST_SERVICE_BUSY, "too many large requests at once");
+	st = http_body(q, &in->body);
+	if (st == ST_TOO_BIG)
+		return too_large(f);
+	if (st == ST_CLOSED)
+		return fault_set(f, ST_REQUEST_MALFORMED,
+		    "the body ended before its Content-Length");
+	if (st == ST_OK)
+		st = jcs_sha256(in->digest, buf_cstr(&in->body), in->body.len);
+	if (st != ST_OK)
+		return fault_set(f, st, "body");
+	return ST_OK;
+}

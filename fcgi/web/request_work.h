@@ -1,0 +1,28 @@
+/* A request being read: shared by request.c and request_files.c only. */
+#ifndef REQUEST_WORK_H
+#define REQUEST_WORK_H
+
+#include "base/status.h"
+#include "box/job.h"
+#include "web/site.h"
+
+struct cJSON;
+
+struct request_work {
+	struct job *job;
+	const struct site *site;
+	const struct cJSON *limits; /* read last: ranges need the runtime */
+	struct fault *f;
+};
+
+/* "MEMBER RULE" as SANDBOX_INVALID_REQUEST; "MEMBER must be TYPE" as
+ * REQUEST_MALFORMED. Return the status they set. */
+enum status request_invalid(
+    struct request_work *p, const char *member, const char *rule);
+enum status request_wrong_type(
+    struct request_work *p, const char *member, const char *type);
+
+enum status request_files_read(struct request_work *p, const struct cJSON *v)
+    __attribute__((warn_unused_result));
+
+#endif

@@ -1,0 +1,167 @@
+#include "web/result.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/utf8.h"
+#include "pay/receipt.h"
+#include "web/answer.h"
+
+static const char *
+outcome(enum status st)
+{
+	if (st == ST_OK)
+		return "completed";
+	return st == ST_SANDBOX_TIMEOUT ? "timeout" : "error";
+}
+
+static void
+put_bool(struct buf *out, const char *name, bool v)
+{
+	json_key(out, name);
+	buf_adds(out, v ? "true" : "false");
+}
+
+static void
+put_text(struct buf *out, const char *name, const char *v)
+{
+	json_key(out, name);
+	json_put_string(out, v);
+}
+
+static void
+put_signal(struct buf *out, int sig)
+{
+	const char *name = sig > 0 ? sigabbrev_np(sig) : NULL;
+	char text[24];
+
+	json_key(out, "signal");
+	if (sig <= 0) {
+		buf_adds(out, "null");
+		return;
+	}
+	if (name != NULL)
+		snprintf(text, sizeof(text), "SIG%s", name);
+	else
+		snprintf(text, sizeof(text), "SIGRTMIN+%d", sig - SIGRTMIN);
+	json_put_string(out, text);
+}
+
+static void
+put_end(struct buf *out, const struct wire_result *e)
+{
+	enum status st = (enum status)e->status;
+	struct fault f;
+
+	json_key(out, "exitCode");
+	if (e->exit_code < 0)
+		buf_adds(out, "null");
+	else
+		buf_addf(out, "%d", e->exit_code);
+	put_signal(out, e->signal);
+	json_key(out, "durationMs");
+	json_put_tenths(out, (e->duration_us + 50) / 100);
+	json_key(out, "truncated");
+	buf_addc(out, '{');
+	put_bool(out, "stdout", e->lost[0] != 0);
+	put_bool(out, "stderr", e->lost[1] != 0);
+	buf_addc(out, '}');
+	json_key(out, "error");
+	if (st == ST_OK) {
+		buf_adds(out, "null");
+		return;
+	}
+	fault_set(&f, st, "%s", e->text);
+	answer_put_error(out, &f);
+}
+
+static void
+put_payment(struct buf *out, const struct result *r)
+{
+	json_key(out, "payment");
+	buf_addc(out, '{');
+	put_text(out, "payer", r->payer);
+	put_text(out, "amount", r->amount);
+	put_text(out, "asset", r->asset);
+	put_text(out, "network", r->network);
+	put_text(out, "transaction", r->transaction);
+	buf_addc(out, '}');
+}
+
+static enum status
+put_receipt(struct buf *out, const struct result *r, const struct buf *text)
+{
+	const struct wire_result *e = r->end;
+	char digest[65];
+	struct receipt rec = {
+		.request_digest = r->request_digest,
+		.output_digest = digest,
+		.payer = r->payer,
+		.amount = r->amount,
+		.asset = r->asset,
+		.network = r->network,
+		.reference = r->transaction,
+		.price_micros = r->tier->price_micros,
+		.tier = r->tier->name,
+		.limits = r->job->limits,
+		.outcome = outcome((enum status)e->status),
+		.duration_tenths = (e->duration_us + 50) / 100,
+		.exited = e->exit_code >= 0,
+		.exit_code = e->exit_code,
+		.truncated_stdout = e->lost[0] != 0,
+		.truncated_stderr = e->lost[1] != 0,
+		.status = (enum status)e->status,
+		.runtime = r->job->runtime->name,
+		.issued_at = r->issued_at,
+	};
+	enum status st = receipt_output_digest(digest, &rec, buf_cstr(&text[0]),
+	    text[0].len, buf_cstr(&text[1]), text[1].len);
+
+	if (st != ST_OK)
+		return st;
+	json_key(out, "receipt");
+	receipt_put(out, &rec);
+	return ST_OK;
+}
+
+enum status
+result_put(struct buf *out, const struct result *r)
+{
+	struct buf text[2];
+	enum status st;
+
+	for (int i = 0; i < 2; i++) {
+		/* One bad byte becomes the three of U+FFFD. */
+		buf_init(&text[i], r->streams[i].len * 3);
+		utf8_mend(&text[i], buf_cstr(&r->streams[i]), r->streams[i].len,
+		    r->end->lost[i] != 0);
+	}
+	st = buf_status(&text[0]);
+	if (st == ST_OK)
+		st = buf_status(&text[1]);
+	if (st != ST_OK)
+		goto out;
+	buf_addc(out, '{');
+	put_text(out, "outcome", outcome((enum status)r->end->status));
+	json_key(out, "stdout");
+	json_put_bytes(out, buf_cstr(&text[0]), text[0].len);
+	json_key(out, "stderr");
+	json_put_bytes(out, buf_cstr(&text[1]), text[1].len);
+	put_end(out, r->end);
+	put_payment(out, r);
+	st = put_receipt(out, r, text);
+	if (st != ST_OK)
+		goto out;
+	json_key(out, "usage");
+	buf_adds(out, "{\"cpuMs\":");
+	json_put_tenths(out, (r->end->cpu_us + 50) / 100);
+	buf_addf(out, ",\"maxMemoryBytes\":%llu}}",
+	    (unsigned long long)r->end->max_memory_bytes);
+	st = buf_status(out);
+out:
+	buf_free(&text[0]);
+	buf_free(&text[1]);
+	return st;
+}

@@ -1,0 +1,369 @@
+/*
+ * How a paid run goes. One struct holds all of it and one function undoes all
+ * of it. Each step hands on or fills the fault; the order is api.md section 1:
+ *
+ *   read body -> payment header? -> decode, identity, signature
+ *   -> one at a time per payment (flight) -> ledger look-up: a row decides
+ *   -> body -> requirements, time window -> claim -> run slot -> settle
+ *   -> run -> answer kept -> answer sent
+ *
+ * Crash rules: CLAIMED is durable before anything is sent, SETTLING before the
+ * facilitator is called, RUNNING before the program starts, DONE before the
+ * answer leaves. What a crash leaves behind, ledger_open() reads as unknown or
+ * owed, and the caller's retry with the same payment picks it up here.
+ */
+#include "web/run.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "base/own.h"
+#include "pay/ledger.h"
+#include "pay/x402.h"
+#include "web/answer.h"
+#include "web/flight.h"
+#include "web/perform.h"
+#include "web/request.h"
+#include "web/run_state.h"
+#include "web/settle.h"
+
+/* The claim must outlast what is still to come before settle is sent. */
+#define WINDOW_MARGIN_S 4
+/* A twin waits as long as the longest run it may be waiting for. */
+#define TWIN_WAIT_MS 600000u
+
+/* The requirement of the tier that the body asks for. */
+static void
+set_requirement(struct run *r, const struct site_tier *t)
+{
+	r->tier = t;
+	site_requirement(&r->req, r->site, t);
+}
+
+/* Step 4: decode; identity; signature. Needs the site's asset only, not the
+ * price, so the base tier stands in for it. */
+static enum status
+read_payment(struct run *r)
+{
+	bool v2 = r->q->payment_signature != NULL;
+	enum status st;
+
+	set_requirement(r, &r->site->tiers[0]);
+	st = x402_payment_parse(&r->pay,
+	    v2 ? r->q->payment_signature : r->q->x_payment, v2 ? 2 : 1, &r->f);
+	if (st != ST_OK)
+		return st;
+	if (r->pay.evm)
+		eth_address_text(r->payer, &r->pay.auth.from);
+	st = x402_identity(&r->identity, &r->pay, &r->req);
+	if (st != ST_OK)
+		return fault_set(&r->f, st, "identity");
+	r->signature = x402_signature(&r->pay, &r->req, &r->f);
+	return r->signature == X402_SIGNED_NO ? ST_PAYMENT_INVALID : ST_OK;
+}
+
+/* Only the holder of a payment gets what it bought. A signature that cannot be
+ * checked here must at least be the very one that was claimed. */
+static bool
+same_holder(const struct run *r, const struct ledger_row *row)
+{
+	if (r->signature == X402_SIGNED_YES)
+		return true;
+	return row->settle_body != NULL && r->pay.raw_len > 0 &&
+	       memmem(row->settle_body, row->settle_body_len, r->pay.raw,
+		   r->pay.raw_len) != NULL;
+}
+
+static bool
+same_request(const struct run *r, const struct ledger_row *row)
+{
+	return strcmp(row->site, r->site->conf.public_url) == 0 &&
+	       strcmp(row->route, r->q->path) == 0 &&
+	       strcmp(row->request_digest, r->in.digest) == 0;
+}
+
+static enum status
+parse_body(struct run *r)
+{
+	const struct site_tier *tier = NULL;
+	enum status st = request_parse(&r->job, &tier, r->site,
+	    buf_cstr(&r->in.body), r->in.body.len, false, &r->f);
+
+	if (st != ST_OK)
+		return st;
+	set_requirement(r, tier);
+	return ST_OK;
+}
+
+/* Step 7: does what was signed pay for this body? */
+static enum status
+check_payment(struct run *r)
+{
+	const struct conf_facilitator *fc = r->site->facilitator_conf;
+	enum status st = x402_match(&r->pay, &r->req, &r->f);
+
+	if (st == ST_OK)
+		st = x402_window(
+		    &r->pay, (uint64_t)time(NULL), WINDOW_MARGIN_S, &r->f);
+	if (st != ST_OK)
+		return st;
+	x402_put_facilitator(&r->settle_body, &r->pay, &r->req, &r->res);
+	if (buf_status(&r->settle_body) != ST_OK)
+		return fault_set(
+		    &r->f, buf_status(&r->settle_body), "settle body");
+	if (r->signature == X402_SIGNED_YES && fc->verify == CONF_VERIFY_LOCAL)
+		return ST_OK;
+	return settle_verify(r->site->facilitator, buf_cstr(&r->settle_body),
+	    r->settle_body.len, &r->f);
+}
+
+static enum status
+claim(struct run *r)
+{
+	uint64_t before = 0;
+	struct ledger_claim c = {
+		.identity = buf_cstr(&r->identity),
+		.site = r->site->conf.public_url,
+		.route = r->q->path,
+		.request_digest = r->in.digest,
+		.payer = r->payer,
+		.network = r->req.network,
+		.asset = r->req.asset,
+		.pay_to = r->req.pay_to,
+		.amount = r->tier->amount_text,
+		.facilitator = r->site->facilitator_conf->name,
+		.settle_body = buf_cstr(&r->settle_body),
+		.settle_body_len = r->settle_body.len,
+		.version = r->pay.version,
+	};
+	enum status st;
+
+	if (r->pay.evm && u256_fits64(&before, &r->pay.auth.valid_before))
+		c.valid_before = before;
+	st = ledger_claim(r->g->ledger, &c);
+	if (st == ST_CONFLICT)
+		return fault_set(&r->f, ST_PAYMENT_REPLAYED,
+		    "this payment is being used by another request");
+	if (st != ST_OK)
+		return fault_set(&r->f, ST_SERVICE_INTERNAL_FAILURE, "ledger");
+	return ST_OK;
+}
+
+static enum status
+reserve(struct run *r)
+{
+	return client_reserve(
+	    &r->slot, r->g->boxer, &r->job, r->g->conf->queue_ms, &r->f);
+}
+
+static enum status
+settle(struct run *r, const char *body, size_t body_len, const char *amount,
+    bool again)
+{
+	struct settle_ask ask = {
+		.identity = buf_cstr(&r->identity),
+		.body = body,
+		.body_len = body_len,
+		.payer = r->payer[0] == '\0' ? NULL : r->payer,
+		.network = r->req.network,
+		.network_v1 = x402_v1_name(r->req.network),
+		.amount = amount,
+		.again = again,
+	};
+	enum status st = settle_payment(&r->transaction, r->reason,
+	    r->g->ledger, r->site->facilitator, &ask, &r->f);
+
+	run_state_stage_end(r, RUN_STAGE_SETTLE);
+	return st;
+}
+
+/* The row of a payment that we know decides, whatever the body's price or the
+ * clock say by now (api.md section 1, step 5). */
+static enum status
+run_known(struct run *r, struct ledger_row *row)
+{
+	enum status st = ST_BUG;
+	bool again = false;
+
+	if (!same_request(r, row))
+		return fault_set(&r->f, ST_PAYMENT_REPLAYED,
+		    "this payment was used for another request (another site, "
+		    "route or body)");
+	if (!same_holder(r, row))
+		return fault_set(&r->f, ST_PAYMENT_INVALID,
+		    "payload.signature is not the one this payment was made "
+		    "with");
+	snprintf(r->payer, sizeof(r->payer), "%s", row->payer);
+	switch (row->state) {
+	case LEDGER_DONE:
+		if (row->answer_body == NULL)
+			return fault_set(&r->f, ST_PAYMENT_REPLAYED,
+			    "this payment's answer was kept 24 hours and has "
+			    "expired");
+		answer_replay(r->a, row);
+		return ST_OK;
+	case LEDGER_SETTLED:
+		break;
+	case LEDGER_UNKNOWN:
+		again = true;
+		break;
+	case LEDGER_FAILED:
+		st = x402_window(&r->pay, (uint64_t)time(NULL), 0, &r->f);
+		if (st != ST_OK)
+			return st;
+		break;
+	case LEDGER_CLAIMED:
+	case LEDGER_SETTLING:
+	case LEDGER_RUNNING:
+	case LEDGER_STATE_MAX:
+		/* Nobody of this process is at it (we hold the flight), so it
+		 * was left by a failed write: a restart sorts it out. */
+		return fault_set(&r->f, ST_PAYMENT_SETTLEMENT_INDETERMINATE,
+		    "this payment's state is being sorted out; repeat the "
+		    "same request with the same payment");
+	}
+	st = parse_body(r);
+	if (st != ST_OK)
+		return st;
+	run_state_stage_end(r, RUN_STAGE_PARSE);
+	st = reserve(r);
+	run_state_stage_end(r, RUN_STAGE_RESERVE);
+	if (st != ST_OK)
+		return st;
+	if (row->state == LEDGER_SETTLED) {
+		r->transaction = OWN_STEAL(row->transaction);
+	} else {
+		st = settle(r, row->settle_body, row->settle_body_len,
+		    row->amount, again);
+		if (st != ST_OK)
+			return st;
+	}
+	return perform(r, row->amount);
+}
+
+/* Steps 6 to 8 for a payment never seen before. */
+static enum status
+run_new(struct run *r)
+{
+	enum status st = parse_body(r);
+
+	run_state_stage_end(r, RUN_STAGE_PARSE);
+	if (st != ST_OK)
+		return st;
+	st = check_payment(r);
+	run_state_stage_end(r, RUN_STAGE_CHECK);
+	if (st != ST_OK)
+		return st;
+	st = claim(r);
+	run_state_stage_end(r, RUN_STAGE_CLAIM);
+	if (st != ST_OK)
+		return st;
+	st = reserve(r);
+	run_state_stage_end(r, RUN_STAGE_RESERVE);
+	if (st != ST_OK) {
+		if (ledger_release(r->g->ledger, buf_cstr(&r->identity)) !=
+		    ST_OK)
+			log_err("ledger: cannot release %s",
+			    buf_cstr(&r->identity));
+		return st;
+	}
+	st = settle(r, buf_cstr(&r->settle_body), r->settle_body.len,
+	    r->tier->amount_text, false);
+	if (st != ST_OK)
+		return st;
+	return perform(r, r->tier->amount_text);
+}
+
+static enum status
+run_payment(struct run *r)
+{
+	struct ledger_row row = { .state = LEDGER_STATE_MAX };
+	enum status st = read_payment(r);
+
+	if (st != ST_OK)
+		return st;
+	st = flight_enter(r->g->flight, buf_cstr(&r->identity), TWIN_WAIT_MS);
+	if (st != ST_OK)
+		return fault_set(&r->f, ST_SERVICE_BUSY,
+		    "too many requests wait for runs already under way");
+	r->in_flight = true;
+	st = ledger_find(r->g->ledger, buf_cstr(&r->identity), &row);
+	run_state_stage_end(r, RUN_STAGE_CHECK);
+	if (st == ST_NOT_FOUND)
+		st = run_new(r);
+	else if (st == ST_OK)
+		st = run_known(r, &row);
+	else
+		fault_set(&r->f, ST_SERVICE_INTERNAL_FAILURE, "ledger");
+	ledger_row_free(&row);
+	return st;
+}
+
+/* A refusal in its right form: 402s carry the requirements, a failed
+ * settlement the payment response too. */
+static void
+refuse(struct run *r)
+{
+	if (r->f.st == ST_OK)
+		r->f.st = ST_BUG;
+	if (status_api(r->f.st)->http != 402) {
+		answer_error(r->a, &r->f);
+		return;
+	}
+	answer_required(r->a, r->site,
+	    r->tier != NULL ? r->tier : &r->site->tiers[0], r->q->path, &r->f);
+	if (r->f.st == ST_PAYMENT_SETTLEMENT_FAILED)
+		answer_payment_response(r->a, r->pay.version, "",
+		    r->req.network, r->payer, r->reason);
+}
+
+/* One line a paid request; no payload, signature, source or output. */
+static void
+log_run(const struct run *r, enum status st)
+{
+	const int64_t *s = r->spent;
+
+	log_info("run id=%s route=%s payer=%s tier=%s runtime=%s http=%d "
+		 "code=%s end=%s tx=%s us: read=%lld parse=%lld check=%lld "
+		 "claim=%lld reserve=%lld settle=%lld run=%lld start=%llu "
+		 "program=%llu answer=%lld",
+	    r->q->id, r->q->path, r->payer[0] == '\0' ? "-" : r->payer,
+	    r->tier == NULL ? "-" : r->tier->name,
+	    r->job.runtime == NULL ? "-" : r->job.runtime->name, r->a->status,
+	    st == ST_OK ? "ok" : status_name(r->f.st),
+	    status_name((enum status)r->end.status),
+	    r->transaction == NULL ? "-" : r->transaction,
+	    (long long)s[RUN_STAGE_READ], (long long)s[RUN_STAGE_PARSE],
+	    (long long)s[RUN_STAGE_CHECK], (long long)s[RUN_STAGE_CLAIM],
+	    (long long)s[RUN_STAGE_RESERVE], (long long)s[RUN_STAGE_SETTLE],
+	    (long long)s[RUN_STAGE_RUN], (unsigned long long)r->end.start_us,
+	    (unsigned long long)r->end.duration_us,
+	    (long long)s[RUN_STAGE_ANSWER]);
+}
+
+void
+run_paid(struct http_reply *a, struct context *g, const struct site *s,
+    const struct http_request *q)
+{
+	struct run r;
+	enum status st;
+
+	run_state_init(&r, a, g, s, q);
+	st = intake_read(&r.in, q, &r.f);
+	run_state_stage_end(&r, RUN_STAGE_READ);
+	if (st == ST_OK && q->payment_signature == NULL &&
+	    q->x_payment == NULL) {
+		r.tier = request_price(s, buf_cstr(&r.in.body), r.in.body.len);
+		fault_set(&r.f, ST_PAYMENT_REQUIRED, "Payment required");
+		refuse(&r);
+	} else {
+		if (st == ST_OK)
+			st = run_payment(&r);
+		if (st != ST_OK)
+			refuse(&r);
+		log_run(&r, st);
+	}
+	run_state_free(&r);
+}

@@ -1,0 +1,52 @@
+#include "web/run_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/io.h"
+#include "web/flight.h"
+
+#define IDENTITY_BYTES 1024
+
+void
+run_state_stage_end(struct run *r, enum run_stage s)
+{
+	int64_t now = io_now_us();
+
+	r->spent[s] += now - r->mark;
+	r->mark = now;
+}
+
+void
+run_state_init(struct run *r, struct http_reply *a, struct context *g,
+    const struct site *s, const struct http_request *q)
+{
+	memset(r, 0, sizeof(*r));
+	r->a = a;
+	r->g = g;
+	r->site = s;
+	r->q = q;
+	r->mark = io_now_us();
+	intake_init(&r->in, g);
+	buf_init(&r->identity, IDENTITY_BYTES);
+	buf_init(&r->settle_body, X402_HEADER_CAP + 8192);
+	buf_init(&r->streams[0], 0);
+	buf_init(&r->streams[1], 0);
+	site_resource(&r->res, r->url, s, q->path);
+}
+
+void
+run_state_free(struct run *r)
+{
+	client_release(r->slot);
+	if (r->in_flight)
+		flight_leave(r->g->flight, buf_cstr(&r->identity));
+	x402_payment_free(&r->pay);
+	job_free(&r->job);
+	free(r->transaction);
+	intake_free(&r->in);
+	buf_free(&r->identity);
+	buf_free(&r->settle_body);
+	buf_free(&r->streams[0]);
+	buf_free(&r->streams[1]);
+}

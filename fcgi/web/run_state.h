@@ -1,0 +1,72 @@
+/* All of one paid run, shared by run.c, perform.c and run_state.c only. */
+#ifndef RUN_STATE_H
+#define RUN_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/status.h"
+#include "base/wire.h"
+#include "box/client.h"
+#include "box/job.h"
+#include "pay/facilitator.h"
+#include "pay/x402.h"
+#include "web/context.h"
+#include "web/http.h"
+#include "web/intake.h"
+#include "web/site.h"
+
+enum run_stage {
+	RUN_STAGE_READ,
+	RUN_STAGE_PARSE,
+	RUN_STAGE_CHECK,
+	RUN_STAGE_CLAIM,
+	RUN_STAGE_RESERVE,
+	RUN_STAGE_SETTLE,
+	RUN_STAGE_RUN,
+	RUN_STAGE_ANSWER,
+	RUN_STAGE_MAX
+};
+
+struct run {
+	struct context *g;
+	const struct site *site;
+	const struct http_request *q;
+	struct http_reply *a;
+	struct fault f;
+
+	struct intake in;
+
+	struct x402_payment pay;
+	enum x402_signed signature;
+	struct buf identity;
+	bool in_flight;
+
+	struct job job;
+	const struct site_tier *tier;
+	struct x402_requirement req;
+	struct x402_resource res;
+	char url[SITE_URL];
+	char payer[128];
+	struct buf settle_body;
+	char *transaction;
+	char reason[FACILITATOR_REASON]; /* of a refused settlement */
+	struct client_slot *slot;
+
+	struct buf streams[2];
+	struct wire_result end;
+
+	int64_t mark;		      /* start of the current stage */
+	int64_t spent[RUN_STAGE_MAX]; /* microseconds */
+};
+
+void run_state_init(struct run *r, struct http_reply *a, struct context *g,
+    const struct site *s, const struct http_request *q);
+/* Undo all of it: the slot goes back, twins waiting in flight wake up. */
+void run_state_free(struct run *r);
+
+/* Book the time since the last call on stage s. */
+void run_state_stage_end(struct run *r, enum run_stage s);
+
+#endif

@@ -1,0 +1,226 @@
+#include "web/settle.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/log.h"
+#include "pay/facilitator.h"
+
+/* Reasons that say the authorization was used up before (x402.md 3.8); the
+ * last is the public token's own revert text, which some pass on. */
+static bool
+reason_used(const char *reason)
+{
+	return strstr(reason, "nonce_already_used") != NULL ||
+	       strcmp(reason, "duplicate_settlement") == 0 ||
+	       strstr(reason, "authorization is used or canceled") != NULL;
+}
+
+/* Callers see reasons that are codes; free text may hold a facilitator's
+ * addresses, traces or worse, and goes to the log only. */
+static const char *
+reason_told(const char *reason)
+{
+	size_t n = strlen(reason);
+
+	if (n == 0 || n > 96 ||
+	    strspn(reason,
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+		"0123456789_.-") != n)
+		return reason_used(reason) ? "nonce_already_used" : "refused";
+	return reason;
+}
+
+/* Does what the facilitator tells contradict what was asked? A lie, or another
+ * payment's answer: either way no proof that this one was settled. */
+static const char *
+contradiction(const struct settle_ask *ask, const struct facilitator_answer *a)
+{
+	if (a->transaction == NULL || a->transaction[0] == '\0')
+		return "no transaction";
+	if (a->network != NULL && strcmp(a->network, ask->network) != 0 &&
+	    (ask->network_v1 == NULL ||
+		strcmp(a->network, ask->network_v1) != 0))
+		return "another network";
+	if (a->payer != NULL && ask->payer != NULL && a->payer[0] != '\0' &&
+	    strcasecmp(a->payer, ask->payer) != 0)
+		return "another payer";
+	if (a->amount != NULL && a->amount[0] != '\0' &&
+	    strcmp(a->amount, ask->amount) != 0)
+		return "another amount";
+	return NULL;
+}
+
+static enum status
+ledger_trouble(struct fault *f)
+{
+	return fault_set(
+	    f, ST_SERVICE_INTERNAL_FAILURE, "the ledger could not be written");
+}
+
+static enum status
+unknown(struct ledger *l, const struct settle_ask *ask, const char *reason,
+    struct fault *f)
+{
+	log_warn("settlement unknown: %s: %s", ask->identity, reason);
+	if (ledger_unknown(l, ask->identity, reason) != ST_OK)
+		log_err("ledger: cannot mark %s as unknown", ask->identity);
+	return fault_set(f, ST_PAYMENT_SETTLEMENT_INDETERMINATE,
+	    "whether the payment was settled is not known yet; repeat the "
+	    "same request with the same payment, do not sign a new one");
+}
+
+static enum status
+settled(char **transaction, struct ledger *l, const struct settle_ask *ask,
+    struct facilitator_answer *a, struct fault *f)
+{
+	const char *odd = contradiction(ask, a);
+	enum status st;
+
+	if (odd != NULL)
+		return unknown(l, ask, odd, f);
+	st = ledger_settled(l, ask->identity, a->transaction);
+	if (st == ST_CONFLICT) {
+		log_err("settlement of %s names a transaction that another "
+			"payment has: %s",
+		    ask->identity, a->transaction);
+		return fault_set(f, ST_PAYMENT_SETTLEMENT_INDETERMINATE,
+		    "the facilitator named another payment's transaction; "
+		    "whether this one was settled is not known");
+	}
+	if (st != ST_OK) {
+		/* The money moved and the row still says SETTLING, which a
+		 * restart reads as UNKNOWN: nothing is lost. */
+		log_err("ledger: cannot mark %s as settled (%s)", ask->identity,
+		    a->transaction);
+		return fault_set(f, ST_PAYMENT_SETTLEMENT_INDETERMINATE,
+		    "the settlement could not be recorded; repeat the same "
+		    "request with the same payment");
+	}
+	*transaction = a->transaction;
+	a->transaction = NULL;
+	return ST_OK;
+}
+
+static enum status
+refused(struct ledger *l, const struct settle_ask *ask, const char *reason,
+    struct fault *f)
+{
+	/* After an earlier attempt whose answer was lost, "used" may well be
+	 * our own success. */
+	if (ask->again)
+		return unknown(l, ask, reason, f);
+	log_info("settlement refused: %s: %s", ask->identity, reason);
+	if (ledger_failed(l, ask->identity, reason) != ST_OK)
+		return ledger_trouble(f);
+	if (reason_used(reason))
+		return fault_set(f, ST_PAYMENT_REPLAYED,
+		    "this payment's nonce was already used elsewhere (%s)",
+		    reason_told(reason));
+	return fault_set(f, ST_PAYMENT_SETTLEMENT_FAILED,
+	    "the facilitator refused to settle: %s", reason_told(reason));
+}
+
+enum status
+settle_payment(char **transaction, char reason[FACILITATOR_REASON],
+    struct ledger *l, struct facilitator *fac, const struct settle_ask *ask,
+    struct fault *f)
+{
+	struct facilitator_answer a = { .verdict = FACILITATOR_UNKNOWN };
+	enum status st = ST_BUG;
+
+	*transaction = NULL;
+	if (ledger_settling(l, ask->identity) != ST_OK)
+		return ledger_trouble(f);
+	if (facilitator_settle(fac, ask->body, ask->body_len, &a) != ST_OK) {
+		a.verdict = FACILITATOR_UNKNOWN;
+		snprintf(
+		    a.reason, sizeof(a.reason), "the call failed on our side");
+	}
+	snprintf(reason, FACILITATOR_REASON, "%s", reason_told(a.reason));
+	switch (a.verdict) {
+	case FACILITATOR_YES:
+		st = settled(transaction, l, ask, &a, f);
+		break;
+	case FACILITATOR_NO:
+		st = refused(l, ask, a.reason, f);
+		break;
+	case FACILITATOR_NOT_SENT:
+		/* Nothing left this host, so an earlier doubt stays and no new
+		 * one comes. */
+		if (ask->again)
+			(void)unknown(l, ask, a.reason, f);
+		else if (ledger_failed(l, ask->identity, a.reason) != ST_OK)
+			log_err(
+			    "ledger: cannot mark %s as failed", ask->identity);
+		log_warn("facilitator cannot be reached: %s", a.reason);
+		st = fault_set(f, ST_PAYMENT_FACILITATOR_UNAVAILABLE,
+		    "the facilitator cannot be reached; nothing was charged; "
+		    "repeat the same request with the same payment");
+		break;
+	case FACILITATOR_NO_SERVICE:
+		(void)unknown(l, ask, a.reason, f);
+		log_warn("facilitator gives no service: HTTP %ld %s", a.http,
+		    a.reason);
+		st = fault_set(f, ST_PAYMENT_FACILITATOR_UNAVAILABLE,
+		    "the facilitator gives no service now (HTTP %ld); repeat "
+		    "the same request with the same payment",
+		    a.http);
+		break;
+	case FACILITATOR_UNKNOWN:
+	case FACILITATOR_VERDICT_MAX:
+		st = unknown(l, ask, a.reason, f);
+		break;
+	}
+	facilitator_answer_free(&a);
+	return st;
+}
+
+enum status
+settle_verify(
+    struct facilitator *fac, const char *body, size_t body_len, struct fault *f)
+{
+	struct facilitator_answer a = { .verdict = FACILITATOR_UNKNOWN };
+	enum status st;
+
+	st = facilitator_verify(fac, body, body_len, &a);
+	if (st != ST_OK) {
+		facilitator_answer_free(&a);
+		return fault_set(f, ST_SERVICE_INTERNAL_FAILURE, "verify");
+	}
+	switch (a.verdict) {
+	case FACILITATOR_YES:
+		st = ST_OK;
+		break;
+	case FACILITATOR_NO:
+		if (strstr(a.reason, "insufficient_funds") != NULL ||
+		    strstr(a.reason, "insufficient_balance") != NULL)
+			st = fault_set(f, ST_PAYMENT_AMOUNT_INSUFFICIENT,
+			    "the payer's balance is too low (%s)",
+			    reason_told(a.reason));
+		else if (reason_used(a.reason))
+			st = fault_set(f, ST_PAYMENT_REPLAYED,
+			    "this payment's nonce was already used elsewhere "
+			    "(%s)",
+			    reason_told(a.reason));
+		else
+			st = fault_set(f, ST_PAYMENT_INVALID,
+			    "the facilitator finds the payment invalid: %s",
+			    reason_told(a.reason));
+		break;
+	case FACILITATOR_NOT_SENT:
+	case FACILITATOR_NO_SERVICE:
+	case FACILITATOR_UNKNOWN:
+	case FACILITATOR_VERDICT_MAX:
+		log_warn("facilitator: no verdict on verify: HTTP %ld %s",
+		    a.http, a.reason);
+		st = fault_set(f, ST_PAYMENT_FACILITATOR_UNAVAILABLE,
+		    "the facilitator cannot check payments now; nothing was "
+		    "charged");
+		break;
+	}
+	facilitator_answer_free(&a);
+	return st;
+}

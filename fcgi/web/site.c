@@ -1,0 +1,387 @@
+#include "web/site.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/log.h"
+#include "pay/price.h"
+
+#define SITES_MAX 256 /* locations are written by the operator: few */
+#define KEY_BYTES (64u << 10)
+
+struct entry {
+	char *key; /* the TOLLBOX_* parameters it was made from */
+	size_t key_len;
+	struct site site;
+};
+
+struct sites {
+	const struct conf *conf;
+	pthread_mutex_t lock;
+	struct entry *entries[SITES_MAX]; /* fixed addresses: they are lent */
+	size_t n;
+	struct facilitator *facilitators[CONF_FACILITATORS];
+};
+
+static bool
+word_in(char *const *words, const char *name)
+{
+	if (words == NULL)
+		return true;
+	for (size_t i = 0; words[i] != NULL; i++)
+		if (strcmp(words[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* The location's own price for a tier, if it has one. */
+static enum status
+own_price(uint64_t *micros, const struct conf_site *c, const char *tier,
+    struct fault *f)
+{
+	size_t n = strlen(tier);
+
+	for (size_t i = 0; c->prices != NULL && c->prices[i] != NULL; i++) {
+		const char *w = c->prices[i];
+
+		if (strncmp(w, tier, n) != 0 || w[n] != '=')
+			continue;
+		if (conf_price(micros, w + n + 1) != ST_OK)
+			return fault_set(
+			    f, ST_FORMAT, "prices: \"%s\" holds no price", w);
+		return ST_OK;
+	}
+	return ST_OK;
+}
+
+static enum status
+add_tier(struct site *s, const struct conf_tier *t, struct fault *f)
+{
+	struct site_tier *n = &s->tiers[s->n_tiers];
+	size_t at = s->n_tiers;
+	enum status st;
+
+	n->name = t->name;
+	n->price_micros = t->price_micros;
+	n->limits = t->limits;
+	st = own_price(&n->price_micros, &s->conf, t->name, f);
+	if (st != ST_OK)
+		return st;
+	if (price_atomic(&n->amount, n->price_micros,
+		(unsigned)s->conf.asset_decimals) != ST_OK)
+		return fault_set(f, ST_FORMAT,
+		    "tier %s: its price is no whole number of atomic units "
+		    "with %u decimals",
+		    t->name, (unsigned)s->conf.asset_decimals);
+	u256_text(n->amount_text, &n->amount);
+	if (t->limits.timeout_ms > s->max.timeout_ms)
+		s->max.timeout_ms = t->limits.timeout_ms;
+	if (t->limits.memory_bytes > s->max.memory_bytes)
+		s->max.memory_bytes = t->limits.memory_bytes;
+	if (t->limits.output_bytes > s->max.output_bytes)
+		s->max.output_bytes = t->limits.output_bytes;
+	if (t->limits.work_bytes > s->max.work_bytes)
+		s->max.work_bytes = t->limits.work_bytes;
+	s->n_tiers++;
+	/* Keep them by price: own prices may have changed the order. */
+	while (at > 0 &&
+	       s->tiers[at - 1].price_micros > s->tiers[at].price_micros) {
+		struct site_tier swap = s->tiers[at];
+
+		s->tiers[at] = s->tiers[at - 1];
+		s->tiers[at - 1] = swap;
+		at--;
+	}
+	return ST_OK;
+}
+
+static enum status
+spell_address(char out[128], const char *text, bool evm, const char *what,
+    struct fault *f)
+{
+	struct eth_address a;
+
+	if (text == NULL)
+		return fault_set(f, ST_FORMAT, "%s is not set", what);
+	if (!evm) {
+		if (strlen(text) >= 128)
+			return fault_set(f, ST_FORMAT, "%s is over-long", what);
+		snprintf(out, 128, "%s", text);
+		return ST_OK;
+	}
+	if (eth_address_parse(&a, text) != ST_OK)
+		return fault_set(f, ST_FORMAT,
+		    "%s is no address (0x and 40 hex digits)", what);
+	eth_address_text(out, &a);
+	return ST_OK;
+}
+
+/* Finish a site whose conf is resolved. */
+static enum status
+build(struct sites *all, struct site *s, struct fault *f)
+{
+	const struct conf *c = all->conf;
+	struct u256 chain;
+	enum status st;
+
+	if (s->conf.public_url == NULL)
+		return fault_set(
+		    f, ST_FORMAT, "public_url (TOLLBOX_PUBLIC_URL) is not set");
+	if (s->conf.network == NULL)
+		return fault_set(
+		    f, ST_FORMAT, "network (TOLLBOX_NETWORK) is not set");
+	s->evm = eth_chain_id(&chain, s->conf.network) == ST_OK;
+	st = spell_address(
+	    s->pay_to, s->conf.pay_to, s->evm, "pay_to (TOLLBOX_PAY_TO)", f);
+	if (st != ST_OK)
+		return st;
+	st = spell_address(
+	    s->asset, s->conf.asset, s->evm, "asset (TOLLBOX_ASSET)", f);
+	if (st != ST_OK)
+		return st;
+	if (s->conf.facilitator == NULL)
+		return fault_set(f, ST_FORMAT, "facilitator is not set");
+	s->facilitator_conf = conf_facilitator(c, s->conf.facilitator);
+	if (s->facilitator_conf == NULL)
+		return fault_set(f, ST_FORMAT,
+		    "facilitator \"%s\": no section [facilitator:%s]",
+		    s->conf.facilitator, s->conf.facilitator);
+	s->facilitator =
+	    all->facilitators[s->facilitator_conf - c->facilitators];
+	for (size_t i = 0; i < c->n_tiers; i++) {
+		if (!word_in(s->conf.tiers, c->tiers[i].name))
+			continue;
+		st = add_tier(s, &c->tiers[i], f);
+		if (st != ST_OK)
+			return st;
+	}
+	if (s->n_tiers == 0)
+		return fault_set(f, ST_FORMAT, "no tier is offered");
+	return ST_OK;
+}
+
+struct collect {
+	struct buf key;
+	bool unknown;
+	char name[128];
+};
+
+static void
+collect_param(void *ctx, const char *name, const char *value)
+{
+	struct collect *k = ctx;
+
+	if (!conf_site_param(name) && !k->unknown) {
+		k->unknown = true;
+		snprintf(k->name, sizeof(k->name), "%s", name);
+	}
+	buf_adds(&k->key, name);
+	buf_addc(&k->key, '\0');
+	buf_adds(&k->key, value);
+	buf_addc(&k->key, '\0');
+}
+
+static const char *
+get_param(void *ctx, const char *name)
+{
+	const char *v = http_param(ctx, name);
+
+	/* An empty fastcgi_param means "not set", as in web servers' own
+	 * conditional settings. */
+	return v != NULL && v[0] == '\0' ? NULL : v;
+}
+
+static const char *
+get_none(void *ctx, const char *name)
+{
+	(void)ctx;
+	(void)name;
+	return NULL;
+}
+
+/* Make and remember a site. The lock is held. */
+static enum status
+site_add(struct entry **out, struct sites *s, const struct buf *key,
+    const char *unknown, const char *(*get)(void *, const char *), void *ctx)
+{
+	struct entry *e;
+	struct fault *f;
+	enum status st;
+
+	if (s->n == SITES_MAX)
+		return ST_TOO_BIG;
+	e = calloc(1, sizeof(*e));
+	if (e == NULL)
+		return ST_NOMEM;
+	e->key = malloc(key->len + 1);
+	if (e->key == NULL) {
+		free(e);
+		return ST_NOMEM;
+	}
+	if (key->len > 0)
+		memcpy(e->key, key->data, key->len);
+	e->key[key->len] = '\0';
+	e->key_len = key->len;
+	e->site.base = s->conf;
+	f = &e->site.broken;
+	if (unknown != NULL)
+		st = fault_set(f, ST_FORMAT,
+		    "%s cannot be set by a location (or is no setting)",
+		    unknown);
+	else
+		st = conf_site_resolve(&e->site.conf, s->conf, get, ctx, f);
+	if (st == ST_OK)
+		st = build(s, &e->site, f);
+	if (st != ST_OK) {
+		e->site.broken.st = st;
+		log_err("a location's settings are wrong: %s",
+		    e->site.broken.message);
+	}
+	s->entries[s->n++] = e;
+	*out = e;
+	return ST_OK;
+}
+
+enum status
+sites_of(const struct site **out, struct sites *s, const struct http_request *q)
+{
+	struct collect k = { .unknown = false };
+	struct entry *found = NULL;
+	struct http_request lent = *q;
+	enum status st;
+
+	*out = NULL;
+	buf_init(&k.key, KEY_BYTES);
+	http_params(q, "TOLLBOX_", collect_param, &k);
+	st = buf_status(&k.key);
+	if (st != ST_OK)
+		goto out;
+	pthread_mutex_lock(&s->lock);
+	for (size_t i = 0; i < s->n && found == NULL; i++) {
+		struct entry *e = s->entries[i];
+
+		if (e->key_len == k.key.len &&
+		    memcmp(e->key, buf_cstr(&k.key), k.key.len) == 0)
+			found = e;
+	}
+	st = ST_OK;
+	if (found == NULL)
+		st = site_add(&found, s, &k.key, k.unknown ? k.name : NULL,
+		    get_param, &lent);
+	pthread_mutex_unlock(&s->lock);
+	if (st == ST_OK)
+		*out = &found->site;
+out:
+	buf_free(&k.key);
+	return st;
+}
+
+enum status
+sites_default(const struct site **out, struct sites *s)
+{
+	struct entry *e = NULL;
+	struct buf key;
+	enum status st;
+
+	*out = NULL;
+	buf_init(&key, 1);
+	pthread_mutex_lock(&s->lock);
+	st = site_add(&e, s, &key, NULL, get_none, NULL);
+	pthread_mutex_unlock(&s->lock);
+	if (st == ST_OK)
+		*out = &e->site;
+	return st;
+}
+
+enum status
+sites_open(struct sites **out, const struct conf *c)
+{
+	struct sites *s = calloc(1, sizeof(*s));
+
+	*out = NULL;
+	if (s == NULL)
+		return ST_NOMEM;
+	s->conf = c;
+	pthread_mutex_init(&s->lock, NULL);
+	for (size_t i = 0; i < c->n_facilitators; i++) {
+		enum status st =
+		    facilitator_open(&s->facilitators[i], &c->facilitators[i]);
+
+		if (st != ST_OK) {
+			sites_close(s);
+			return st;
+		}
+	}
+	*out = s;
+	return ST_OK;
+}
+
+void
+sites_close(struct sites *s)
+{
+	if (s == NULL)
+		return;
+	for (size_t i = 0; i < s->n; i++) {
+		conf_site_free(&s->entries[i]->site.conf);
+		free(s->entries[i]->key);
+		free(s->entries[i]);
+	}
+	for (size_t i = 0; i < CONF_FACILITATORS; i++)
+		facilitator_close(s->facilitators[i]);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+}
+
+const struct site_tier *
+site_tier(const struct site *s, const struct limits *l)
+{
+	for (size_t i = 0; i < s->n_tiers; i++) {
+		const struct limits *t = &s->tiers[i].limits;
+
+		if (l->timeout_ms <= t->timeout_ms &&
+		    l->memory_bytes <= t->memory_bytes &&
+		    l->output_bytes <= t->output_bytes &&
+		    l->work_bytes <= t->work_bytes)
+			return &s->tiers[i];
+	}
+	return NULL;
+}
+
+const struct conf_runtime *
+site_runtime(const struct site *s, const char *name)
+{
+	return word_in(s->conf.runtimes, name) ? conf_runtime(s->base, name)
+					       : NULL;
+}
+
+bool
+site_route(const struct site *s, const char *path)
+{
+	return word_in(s->conf.routes, path);
+}
+
+void
+site_requirement(struct x402_requirement *out, const struct site *s,
+    const struct site_tier *t)
+{
+	out->scheme = "exact";
+	out->network = s->conf.network;
+	out->asset = s->asset;
+	out->pay_to = s->pay_to;
+	out->asset_name = s->conf.asset_name;
+	out->asset_version = s->conf.asset_version;
+	out->amount = t->amount;
+}
+
+void
+site_resource(struct x402_resource *out, char *url, const struct site *s,
+    const char *path)
+{
+	snprintf(url, SITE_URL, "%s%s", s->conf.public_url, path);
+	out->url = url;
+	out->description = s->conf.description;
+	out->service_name = s->conf.name;
+}

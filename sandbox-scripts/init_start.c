@@ -1,0 +1,261 @@
+#include "init.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/wire.h"
+
+#define MEMLOCK_BYTES (64u << 10)
+#define STACK_BYTES (8u << 20)
+#define SIGNALS 1024
+
+/* The filter. One sandbox, one job: it is kept where the child finds it. */
+static struct sock_filter instructions[BPF_MAXINSNS];
+static struct sock_fprog filter = { .filter = instructions };
+
+bool
+init_start_filter(int fd, struct init_trouble *t)
+{
+	struct stat s;
+	size_t size;
+
+	if (fstat(fd, &s) < 0)
+		return init_trouble(t, "filter", errno);
+	size = (size_t)s.st_size;
+	if (size == 0 || size > sizeof(instructions) ||
+	    size % sizeof(instructions[0]) != 0 ||
+	    pread(fd, instructions, size, 0) != (ssize_t)size)
+		return init_trouble(t, "filter", EBADMSG);
+	filter.len = (unsigned short)(size / sizeof(instructions[0]));
+	return true;
+}
+
+/* ---- arguments and environment ---- */
+
+static size_t
+list_len(char *const *list)
+{
+	size_t n = 0;
+
+	while (list[n] != NULL)
+		n++;
+	return n;
+}
+
+/* Room for base and all records of one kind, base filled in; or NULL. */
+static char **
+list_from(
+    char *const *base, enum wire_kind kind, const uint8_t *image, size_t len)
+{
+	struct wire_record r;
+	size_t at = 0, n = list_len(base);
+	char **list;
+
+	while (wire_next(&r, image, len, &at) == 1)
+		n += r.kind == kind;
+	list = calloc(n + 1, sizeof(*list));
+	if (list != NULL)
+		memcpy(list, base, list_len(base) * sizeof(*list));
+	return list;
+}
+
+/* Put word, of the form NAME=value, in place of the one with the same name, or
+ * at the end. */
+static void
+set_variable(char **list, char *word)
+{
+	size_t name = strcspn(word, "=") + 1;
+
+	while (*list != NULL && strncmp(*list, word, name) != 0)
+		list++;
+	*list = word;
+}
+
+static void
+set_argument(char **list, char *word)
+{
+	list[list_len(list)] = word;
+}
+
+/* base with the image's records of one kind added by set. NULL: no memory. It
+ * is never freed: exec follows. */
+static char **
+extend(char *const *base, enum wire_kind kind, const uint8_t *image, size_t len,
+    void (*set)(char **list, char *word))
+{
+	char **list = list_from(base, kind, image, len), *word;
+	struct wire_record r;
+	size_t at = 0;
+
+	while (list != NULL && wire_next(&r, image, len, &at) == 1) {
+		if (r.kind != kind)
+			continue;
+		word = strndup((const char *)r.data, r.data_len);
+		if (word == NULL)
+			return NULL;
+		set(list, word);
+	}
+	return list;
+}
+
+/* ---- in the child ---- */
+
+static bool
+set_limits(const struct init_program *p, struct init_trouble *t)
+{
+	/* CPU time is the boxer's to judge; this ends a run that the boxer
+	 * forgot. SIGXCPU first, SIGKILL a second later. */
+	rlim_t cpu = (p->limits.timeout_ms * p->cores + 999) / 1000 + 1;
+	struct rlimit stack;
+
+	if (getrlimit(RLIMIT_STACK, &stack) < 0)
+		return init_trouble(t, "limits", errno);
+	stack.rlim_cur = STACK_BYTES;
+	const struct {
+		int what;
+		struct rlimit limit;
+	} all[] = {
+		{ RLIMIT_NPROC, { LIMITS_TASKS, LIMITS_TASKS } },
+		{ RLIMIT_NOFILE, { LIMITS_FILES_OPEN, LIMITS_FILES_OPEN } },
+		{ RLIMIT_CORE, { 0, 0 } },
+		{ RLIMIT_FSIZE,
+		    { p->limits.work_bytes, p->limits.work_bytes } },
+		{ RLIMIT_CPU, { cpu, cpu + 1 } },
+		{ RLIMIT_MEMLOCK, { MEMLOCK_BYTES, MEMLOCK_BYTES } },
+		{ RLIMIT_MSGQUEUE, { 0, 0 } },
+		{ RLIMIT_SIGPENDING, { SIGNALS, SIGNALS } },
+		{ RLIMIT_STACK, stack },
+		{ RLIMIT_RTPRIO, { 0, 0 } },
+		{ RLIMIT_NICE, { 0, 0 } },
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		if (setrlimit((__rlimit_resource_t)all[i].what, &all[i].limit) <
+		    0)
+			return init_trouble(t, "limits", errno);
+	}
+	return true;
+}
+
+/* The boxer ignores SIGPIPE, and what is ignored stays so across exec. */
+static void
+reset_signals(void)
+{
+	struct sigaction dfl = { .sa_handler = SIG_DFL };
+	sigset_t none;
+
+	for (int sig = 1; sig <= SIGRTMAX; sig++)
+		sigaction(sig, &dfl, NULL); /* KILL and STOP say EINVAL */
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static bool
+confine(struct init_trouble *t)
+{
+	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1)
+		return init_trouble(t, "no_new_privs", EPERM);
+	if (filter.len > 0 &&
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) < 0)
+		return init_trouble(t, "seccomp", errno);
+	return true;
+}
+
+/* Become the program; comes back only with t. */
+static void
+become(const struct init_program *p, char **argv, char **env,
+    struct init_trouble *t)
+{
+	/* A session of its own: kill(0) is for the program alone. */
+	setsid();
+	if (dup2(p->in, 0) < 0 || dup2(p->out, 1) < 0 || dup2(p->err, 2) < 0) {
+		init_trouble(t, "descriptors", errno);
+		return;
+	}
+	if (close_range(3, ~0u, CLOSE_RANGE_CLOEXEC) < 0) {
+		init_trouble(t, "descriptors", errno);
+		return;
+	}
+	reset_signals();
+	if (!set_limits(p, t) || !confine(t))
+		return;
+	execve(argv[0], argv, env);
+	init_trouble(t, "exec", errno);
+}
+
+/* ---- in PID 1 ---- */
+
+/* What the child wrote before it gave up; true if it is executing instead. */
+static bool
+executing(int pipe_end, struct init_trouble *t)
+{
+	ssize_t n;
+
+	do {
+		n = read(pipe_end, t, sizeof(*t));
+	} while (n < 0 && errno == EINTR);
+	if (n == 0)
+		return true;
+	/* Same program, so step points to the same literal. */
+	if (n != (ssize_t)sizeof(*t))
+		init_trouble(t, "start", n < 0 ? errno : EPROTO);
+	return false;
+}
+
+/* The two ends of the pipe, closed but for the child that became the
+ * program. */
+static pid_t
+launch(const struct init_program *p, char **argv, char **env,
+    uint64_t *started_us, struct init_trouble *t)
+{
+	int ends[2];
+	pid_t pid;
+	bool ok;
+
+	if (pipe2(ends, O_CLOEXEC) < 0) {
+		init_trouble(t, "pipe", errno);
+		return -1;
+	}
+	*started_us = init_now_us();
+	pid = fork();
+	if (pid == 0) {
+		become(p, argv, env, t);
+		if (write(ends[1], t, sizeof(*t)) < 0)
+			_exit(2);
+		_exit(1);
+	}
+	if (pid < 0)
+		init_trouble(t, "fork", errno);
+	close(ends[1]);
+	ok = pid > 0 && executing(ends[0], t);
+	close(ends[0]);
+	return ok ? pid : -1;
+}
+
+pid_t
+init_start(const struct init_program *p, const uint8_t *image, size_t len,
+    uint64_t *started_us, struct init_trouble *t)
+{
+	char **argv = extend(p->command, WIRE_ARG, image, len, set_argument);
+	char **env = extend(environ, WIRE_ENV, image, len, set_variable);
+	pid_t pid = -1;
+
+	if (argv == NULL || env == NULL)
+		init_trouble(t, "arguments", ENOMEM);
+	else
+		pid = launch(p, argv, env, started_us, t);
+	/* With these open here the boxer would never read their end. */
+	close(p->in);
+	close(p->out);
+	close(p->err);
+	return pid;
+}

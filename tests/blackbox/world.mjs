@@ -1,0 +1,169 @@
+// What the tests act on: one chain with a facilitator, the fault proxy before it, and one stack that was started by run.sh
+// with the TOLLBOX_* settings of a facilitator that is not its own.
+import assert from "node:assert/strict";
+import { chmodSync, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { balance, encodeV1, encodeV2, signV2 } from "../devnet/client.mjs";
+import { startDevnet } from "../devnet/devnet.mjs";
+import { startFaults } from "../devnet/faults.mjs";
+import { descendants, startStack } from "../harness/stack.mjs";
+import { assertRun } from "./shape.mjs";
+import { createSender } from "./http.mjs";
+import { until } from "./runner.mjs";
+
+/** Milliseconds that the stack waits for the facilitator here; a settle on the local chain takes some 50. */
+export const FACILITATOR_TIMEOUT_MS = 6000;
+
+export const HELLO = { runtime: "python3", source: "print('hello')" };
+
+export async function createWorld() {
+  const folder = mkdtempSync(join(tmpdir(), "tollbox-test."));
+  chmodSync(folder, 0o755);
+  const devnet = await startDevnet();
+  const faults = await startFaults({ upstream: devnet.info.facilitatorUrl });
+  const conf = join(folder, "extra.ini");
+  writeFileSync(conf, `[facilitator:default]\ntimeout_ms = ${FACILITATOR_TIMEOUT_MS}\n`);
+  const log = openSync(join(folder, "stack.log"), "a");
+  const [port, tlsPort] = await freePorts(2);
+  const env = {
+    ...siteSettings(devnet.info),
+    TOLLBOX_FACILITATOR_URL: faults.url,
+    TOLLBOX_PORT: String(port),
+    TOLLBOX_TLS_PORT: String(tlsPort),
+    TOLLBOX_STATE_DIR: join(folder, "state"),
+    TOLLBOX_TEST_CONF: conf,
+  };
+  const world = { folder, logFile: join(folder, "stack.log"), info: devnet.info, faults, stack: null, send: null };
+  let turn = 0;
+
+  world.start = async () => {
+    world.stack = await startStack({ env, stderr: log });
+    world.send = createSender(world.stack.https, world.stack.ca);
+  };
+  world.stop = async (signal) => {
+    world.send.close();
+    return world.stack.stop(signal);
+  };
+  world.restart = async () => {
+    assert.equal(await world.stop(), 0, "run.sh ends with 0");
+    await world.start();
+  };
+  world.close = async ({ keep }) => {
+    await world.stop();
+    await faults.stop();
+    await devnet.stop();
+    if (!keep) {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  };
+
+  world.nextPayer = () => devnet.info.payers[turn++ % devnet.info.payers.length];
+  world.held = (address) => balance(devnet.info.rpcUrl, devnet.info.asset, address);
+
+  /** Runs `work` and says by how much the balances of payer and seller changed. */
+  world.moved = async (payer, work) => {
+    const before = await Promise.all([world.held(payer.address), world.held(devnet.info.payTo)]);
+    const result = await work();
+    const after = await Promise.all([world.held(payer.address), world.held(devnet.info.payTo)]);
+    return { result, payer: after[0] - before[0], seller: after[1] - before[1] };
+  };
+
+  /** The requirement that the service itself offers for `body`, of either version. */
+  world.offer = async (body, version = 2) => {
+    const answer = await world.send({ body });
+    assert.equal(answer.status, 402, answer.text);
+    return version === 2 ? answer.required.accepts[0] : answer.json.accepts[0];
+  };
+
+  const offers = new Map();
+  /** As offer(), asked once for each price. */
+  world.requirement = async (amount = "1000", version = 2) => {
+    if (!offers.has(version)) {
+      offers.set(version, await world.offer({}, version));
+    }
+    return { ...offers.get(version), [version === 2 ? "amount" : "maxAmountRequired"]: amount };
+  };
+
+  /**
+   * A payment header made by hand. sign: overrides for signV2; accepted: members that the payload claims to have accepted;
+   * amount: the price that is signed. → {name: value}
+   */
+  world.payment = async ({ payer, amount, version = 2, sign, accepted, ...rest } = {}) => {
+    const requirements = await world.requirement(amount, version);
+    const payload = await signV2(requirements, payer.privateKey, sign);
+    return version === 2
+      ? encodeV2({ requirements: { ...requirements, ...accepted }, payload, ...rest })
+      : encodeV1({ requirements, payload, ...rest });
+  };
+
+  /** One paid run, checked in every respect that any run has → {answer, body, payer, header} and the members of the answer. */
+  world.run = async (job, { amount = "1000", version = 2, payer = world.nextPayer(), headers = {}, ...more } = {}) => {
+    const body = typeof job === "string" || Buffer.isBuffer(job) ? job : JSON.stringify(job);
+    const header = await world.payment({ payer, amount, version });
+    const answer = await world.send({ body, headers: { ...header, ...headers }, ...more });
+    assertRun(answer, { world, body, payer, amount, version });
+    return { ...answer.json, answer, body, payer, header };
+  };
+
+  /** Asserts that nobody's money moves and that the facilitator is not asked to settle while `work` runs. */
+  world.free = async (payer, work) => {
+    const settles = faults.stats().settle.calls;
+    const { result, ...moved } = await world.moved(payer, work);
+    assert.deepEqual(moved, { payer: 0n, seller: 0n }, "money moved");
+    assert.equal(faults.stats().settle.calls, settles, "settle was called");
+    return result;
+  };
+
+  /** The processes of the stack by their part. */
+  world.processes = () => {
+    const all = descendants(world.stack.pid);
+    const commandHas = (pattern) => all.filter(({ command }) => pattern.test(command));
+    return {
+      all,
+      serve: commandHas(/tollbox serve/)[0],
+      gate: commandHas(/tollbox gate|\bgate$/)[0],
+      boxer: commandHas(/tollbox boxer|\bboxer$/)[0],
+      bwrap: commandHas(/bwrap/),
+    };
+  };
+
+  world.health = async () => {
+    const answer = await world.send({ path: "/health", method: "GET" }).catch(() => null);
+    return answer?.status === 200 ? answer.json : null;
+  };
+
+  /** No program runs any more; sandboxes that wait for work may be there. */
+  world.idle = () =>
+    until("no sandbox is left", async () => {
+      const health = await world.health();
+      const waiting = Object.values(health?.pool ?? {}).reduce((sum, { warm, starting }) => sum + warm + starting, 0);
+      // Each is two processes of bwrap's, its own and the one inside.
+      return health && health.queue === 0 && world.processes().bwrap.length <= 2 * waiting;
+    });
+
+  await world.start();
+  return world;
+}
+
+/** The settings that tell a stack whose facilitator and token to use. */
+export const siteSettings = (info) => ({
+  TOLLBOX_FACILITATOR_URL: info.facilitatorUrl,
+  TOLLBOX_NETWORK: info.network,
+  TOLLBOX_ASSET: info.asset,
+  TOLLBOX_ASSET_NAME: info.assetName,
+  TOLLBOX_ASSET_VERSION: info.assetVersion,
+  TOLLBOX_PAY_TO: info.payTo,
+});
+
+async function freePorts(count) {
+  const servers = await Promise.all(
+    Array.from({ length: count }, () => new Promise((resolve) => {
+      const server = createServer().listen(0, "127.0.0.1", () => resolve(server));
+    })),
+  );
+  const ports = servers.map((server) => server.address().port);
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports;
+}

@@ -1,0 +1,79 @@
+// Starts run.sh as a child, reads what it prints, and looks at the processes below it.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+const RUN = fileURLToPath(new URL("run.sh", import.meta.url));
+
+/**
+ * env: TOLLBOX_* for run.sh, over the environment's; stderr: a descriptor or "inherit" or "ignore"
+ * → {pid, http, https, ca, told (first word → rest of each line), stop(signal) → exit status, exited}
+ */
+export async function startStack({ env = {}, stderr = "inherit" } = {}) {
+  const child = spawn(RUN, [], { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", stderr] });
+  const exited = once(child, "exit").then(([code, signal]) => signal ?? code);
+  const told = {};
+  for await (const line of createInterface({ input: child.stdout })) {
+    const [word, rest] = splitOnce(line);
+    told[word] = rest;
+    if (word === "tollbox") {
+      break;
+    }
+  }
+  const [, http, https] = /^ready (\S+) (\S+)$/.exec(told.tollbox ?? "") ?? [];
+  if (!https) {
+    throw new Error(`run.sh ended (${await exited}) before it was ready`);
+  }
+  // run.sh must never wait for a reader.
+  child.stdout.resume();
+  return {
+    pid: child.pid,
+    http,
+    https,
+    ca: told.certificate,
+    told,
+    exited,
+    async stop(signal = "SIGTERM") {
+      child.kill(signal);
+      return exited;
+    },
+  };
+}
+
+function splitOnce(line) {
+  const blank = line.indexOf(" ");
+  return blank < 0 ? [line, ""] : [line.slice(0, blank), line.slice(blank + 1)];
+}
+
+/** One process → {pid, ppid, state, started, command (its argv joined)}; null if it is gone. */
+export function readProcess(pid) {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    const command = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").join(" ").trim();
+    return { pid: Number(pid), ppid: Number(fields[1]), state: fields[0], started: fields[19], command: command || stat };
+  } catch {
+    return null;
+  }
+}
+
+/** The processes below `root`, that one left out. */
+export function descendants(root) {
+  const all = readdirSync("/proc").filter((name) => /^\d+$/.test(name)).map(readProcess).filter(Boolean);
+  const below = new Set([root]);
+  // Parents may have higher numbers than their children (reused numbers, reapers): go on until nothing is added.
+  for (let before = 0; before !== below.size; ) {
+    before = below.size;
+    all.filter(({ ppid }) => below.has(ppid)).forEach(({ pid }) => below.add(pid));
+  }
+  return all.filter(({ pid }) => pid !== root && below.has(pid));
+}
+
+/** Those of `processes` that still live, and are the same and not a reused number. */
+export const stillAlive = (processes) =>
+  processes.filter(({ pid, started }) => {
+    const now = readProcess(pid);
+    return now?.started === started && now.state !== "Z";
+  });

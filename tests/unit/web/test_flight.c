@@ -1,0 +1,117 @@
+/* One at a time for each key; the rest wait, but not too many. */
+#include "web/flight.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#define THREADS 16
+
+static struct flight *flight;
+static _Atomic int inside;
+static _Atomic int most;
+static _Atomic int done;
+
+static void
+pause_ms(long ms)
+{
+	const struct timespec t = { .tv_nsec = ms * 1000000 };
+
+	nanosleep(&t, NULL);
+}
+
+static void *
+enter_and_leave(void *key)
+{
+	int n;
+
+	if (flight_enter(flight, key, 20000) != ST_OK)
+		return NULL;
+	n = atomic_fetch_add(&inside, 1) + 1;
+	if (n > atomic_load(&most))
+		atomic_store(&most, n);
+	pause_ms(2);
+	atomic_fetch_sub(&inside, 1);
+	atomic_fetch_add(&done, 1);
+	flight_leave(flight, key);
+	return NULL;
+}
+
+static void
+run_threads(const char *const keys[], size_t n_keys)
+{
+	pthread_t t[THREADS];
+	static char copy[THREADS][2];
+
+	atomic_store(&most, 0);
+	atomic_store(&done, 0);
+	for (size_t i = 0; i < THREADS; i++) {
+		copy[i][0] = keys[i % n_keys][0];
+		assert_int_equal(
+		    pthread_create(&t[i], NULL, enter_and_leave, copy[i]), 0);
+	}
+	for (size_t i = 0; i < THREADS; i++)
+		pthread_join(t[i], NULL);
+}
+
+static void
+one_at_a_time(void **state)
+{
+	(void)state;
+	assert_int_equal(flight_open(&flight, THREADS), ST_OK);
+	run_threads((const char *const[]){ "a" }, 1);
+	assert_int_equal(atomic_load(&most), 1);
+	assert_int_equal(atomic_load(&done), THREADS);
+	flight_close(flight);
+}
+
+static void
+keys_are_independent(void **state)
+{
+	(void)state;
+	assert_int_equal(flight_open(&flight, 4), ST_OK);
+	assert_int_equal(flight_enter(flight, "a", 0), ST_OK);
+	assert_int_equal(flight_enter(flight, "b", 0), ST_OK);
+	flight_leave(flight, "a");
+	assert_int_equal(flight_enter(flight, "a", 0), ST_OK);
+	flight_leave(flight, "a");
+	flight_leave(flight, "b");
+	flight_close(flight);
+}
+
+static void
+bounded(void **state)
+{
+	(void)state;
+	assert_int_equal(flight_open(&flight, 0), ST_OK);
+	assert_int_equal(flight_enter(flight, "a", 0), ST_OK);
+	/* Nobody may wait at all. */
+	assert_int_equal(flight_enter(flight, "a", 10000), ST_SERVICE_BUSY);
+	flight_leave(flight, "a");
+	flight_close(flight);
+	assert_int_equal(flight_open(&flight, 4), ST_OK);
+	assert_int_equal(flight_enter(flight, "a", 0), ST_OK);
+	/* The wait ends by itself. */
+	assert_int_equal(flight_enter(flight, "a", 0), ST_SERVICE_BUSY);
+	flight_leave(flight, "a");
+	assert_int_equal(flight_enter(flight, "a", 0), ST_OK);
+	flight_leave(flight, "a");
+	flight_close(flight);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_at_a_time),
+		cmocka_unit_test(keys_are_independent),
+		cmocka_unit_test(bounded),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
