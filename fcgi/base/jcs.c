@@ -15,7 +15,9 @@
 #define DIGITS_MOST 17
 
 /* json_name() shows a NUL so. */
-#define NUL_MARK '\xff'
+#define NUL_MARK 0xff
+
+#define ITEM_BYTES sizeof(const struct cJSON *)
 
 /* ---- numbers ---- */
 
@@ -83,7 +85,7 @@ jcs_number(struct buf *out, double d)
 	k = (int)strlen(digits);
 	if (k <= n && n <= 21) {
 		buf_addf(out, "%s%.*s", digits, n - k, "00000000000000000000");
-	} else if (n > 0 && n <= 21) {
+	} else if (n > 0 && n < k) {
 		buf_addf(out, "%.*s.%s", n, digits, digits + n);
 	} else if (n > -6 && n <= 0) {
 		buf_addf(out, "0.%.*s%s", -n, "00000", digits);
@@ -147,7 +149,7 @@ put_name(struct buf *out, const char *name)
 		return;
 	}
 	for (size_t i = 0; i < len; i++) {
-		if (copy[i] == NUL_MARK)
+		if ((unsigned char)copy[i] == NUL_MARK)
 			copy[i] = '\0';
 	}
 	json_put_bytes(out, copy, len);
@@ -173,7 +175,7 @@ frame_open(struct frame *f, struct buf *out, const struct cJSON *v)
 	buf_addc(out, f->object ? '{' : '[');
 	if (f->n == 0)
 		return;
-	f->items = malloc(f->n * sizeof(*f->items));
+	f->items = calloc(f->n, ITEM_BYTES);
 	if (f->items == NULL) {
 		out->st = ST_NOMEM;
 		f->n = 0;
@@ -182,7 +184,7 @@ frame_open(struct frame *f, struct buf *out, const struct cJSON *v)
 	for (v = json_first(v); v != NULL; v = json_next(v))
 		f->items[i++] = v;
 	if (f->object)
-		qsort(f->items, f->n, sizeof(*f->items), compare_members);
+		qsort(f->items, f->n, ITEM_BYTES, compare_members);
 }
 
 static void

@@ -13,7 +13,7 @@
 
 /* Stands for NUL in the text that cJSON sees and the strings it makes, which
  * end at the first NUL. No well-formed UTF-8 holds this byte. */
-#define NUL_MARK '\xff'
+#define NUL_MARK 0xff
 
 #define UINT_MOST 9007199254740992.0 /* 2^53 */
 
@@ -33,7 +33,7 @@ mark_nuls(size_t *out_len, const char *text, size_t len)
 		if (text[at] != '\\') {
 			copy[to++] = text[at++];
 		} else if (len - at >= n && memcmp(text + at, escape, n) == 0) {
-			copy[to++] = NUL_MARK;
+			copy[to++] = (char)NUL_MARK;
 			at += n;
 		} else {
 			/* Both bytes, lest the second of "\\" begin one. */
@@ -188,7 +188,7 @@ json_bytes(char **out, size_t *len, const struct cJSON *v)
 		return ST_NOMEM;
 	for (size_t i = 0; i <= n; i++) {
 		(*out)[i] = v->valuestring[i];
-		if ((*out)[i] == NUL_MARK)
+		if ((unsigned char)(*out)[i] == NUL_MARK)
 			(*out)[i] = '\0';
 	}
 	*len = n;
@@ -264,17 +264,18 @@ void
 json_put_bytes(struct buf *out, const void *s, size_t len)
 {
 	const unsigned char *p = s;
-	size_t start = 0, at;
+	size_t start = 0;
 
 	buf_addc(out, '"');
-	for (at = 0; at < len; at++) {
+	for (size_t at = 0; at < len; at++) {
 		if (is_plain(p[at]))
 			continue;
 		buf_add(out, p + start, at - start);
 		put_escape(out, p[at]);
 		start = at + 1;
 	}
-	buf_add(out, p + start, at - start);
+	if (start < len)
+		buf_add(out, p + start, len - start);
 	buf_addc(out, '"');
 }
 
@@ -319,7 +320,9 @@ json_put_tenths(struct buf *out, uint64_t tenths)
 void
 json_sep(struct buf *out)
 {
-	if (out->len > 0 && memchr("{[:", out->data[out->len - 1], 3) == NULL)
+	int last = out->len > 0 ? out->data[out->len - 1] : '[';
+
+	if (last != '{' && last != '[' && last != ':')
 		buf_addc(out, ',');
 }
 

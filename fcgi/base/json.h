@@ -87,8 +87,6 @@ void json_put_string(struct buf *out, const char *s);
 void json_put_ascii(struct buf *out, const char *s);
 /* A value of tenths/10 as JCS writes it: 12, 12.3. */
 void json_put_tenths(struct buf *out, uint64_t tenths);
-/* A parsed number as JCS writes it; "?" for what is not finite (1e999). */
-void json_put_number(struct buf *out, const struct cJSON *v);
 /* Append a comma unless out is empty or ends in '{', '[' or ':'. */
 void json_sep(struct buf *out);
 /* json_sep, the quoted name and a colon. */

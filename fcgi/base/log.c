@@ -16,7 +16,8 @@
 /* Whole line, its end included. One write(2) of this size to a pipe is not
  * torn apart by other writers (PIPE_BUF is 4096). */
 #define LINE_BYTES 2048
-#define CUT_MARK "..."
+
+static const char cut_mark[3] = { '.', '.', '.' };
 
 static const char *log_role = "tollbox";
 static enum log_level log_most = LOG_LEVEL_INFO;
@@ -86,7 +87,8 @@ static size_t
 put_text(char *line, size_t at, size_t cap, const char *text, size_t len)
 {
 	static const char digits[] = "0123456789abcdef";
-	size_t i = 0, step, mark = strlen(CUT_MARK);
+	const size_t mark = sizeof(cut_mark);
+	size_t i = 0, step;
 	uint32_t cp;
 
 	while (i < len) {
@@ -110,7 +112,7 @@ put_text(char *line, size_t at, size_t cap, const char *text, size_t len)
 		i += step;
 	}
 	if (i < len) {
-		memcpy(line + at, CUT_MARK, mark);
+		memcpy(line + at, cut_mark, mark);
 		at += mark;
 	}
 	return at;

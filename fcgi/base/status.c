@@ -1,11 +1,5 @@
 #include "base/status.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "base/utf8.h"
-
 /*
  * The one table (api.md section 7). A row without an HTTP code is internal:
  * whatever it was, the caller reads SERVICE_INTERNAL_FAILURE.
@@ -134,38 +128,4 @@ const char *
 status_name(enum status st)
 {
 	return known(st) ? rows[st].name : "?";
-}
-
-enum status
-fault_set(struct fault *f, enum status st, const char *fmt, ...)
-{
-	/* Apart from f, since an argument may be f->message itself. */
-	char text[sizeof(f->message)] = "";
-	size_t len, step;
-	uint32_t cp;
-	va_list ap;
-	int n;
-
-	if (f == NULL)
-		return st;
-	va_start(ap, fmt);
-	n = vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	len = strnlen(text, sizeof(text) - 1);
-	if (n < 0)
-		len = 0;
-	if (n >= (int)sizeof(text))
-		len -= utf8_incomplete(text, len);
-	text[len] = '\0';
-	/* The text ends in a JSON answer, which must be well-formed. */
-	for (size_t at = 0; at < len; at += step) {
-		step = utf8_next(&cp, text + at, len - at);
-		if (step == 0) {
-			text[at] = '?';
-			step = 1;
-		}
-	}
-	f->st = st;
-	memcpy(f->message, text, len + 1);
-	return st;
 }

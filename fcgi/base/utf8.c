@@ -109,16 +109,16 @@ utf8_next(uint32_t *cp, const char *s, size_t len)
 size_t
 utf8_incomplete(const char *s, size_t len)
 {
-	const uint8_t *end = (const uint8_t *)s + len;
+	const uint8_t *p = (const uint8_t *)s;
 	enum form form;
 	uint32_t cp;
 
 	/* A lead byte always begins a new part, whatever came before it, so
 	 * looking back to the last one is enough. */
 	for (size_t back = 1; back <= 3 && back <= len; back++) {
-		if ((end[-(ptrdiff_t)back] & 0xc0) == 0x80)
+		if ((p[len - back] & 0xc0) == 0x80)
 			continue;
-		step(&cp, &form, end - back, back);
+		step(&cp, &form, p + len - back, back);
 		return form == FORM_SHORT ? back : 0;
 	}
 	return 0;

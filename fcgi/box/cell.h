@@ -18,31 +18,13 @@
 #include "base/conf.h"
 #include "base/limits.h"
 #include "base/status.h"
-#include "box/cgroup.h"
+#include "box/hull.h"
 #include "box/loop.h"
-#include "box/stage.h"
 #include "box/verdict.h"
-
-/* What a run may be charged beyond memory and files: kernel memory (page
- * tables, stacks, sockets, inodes), bubblewrap, sandbox-init. */
-#define CELL_EXTRA_BYTES (16ull << 20)
 
 struct cell;
 
-/* What all cells of a boxer share; outlives them. */
-struct cell_host {
-	struct loop *loop;
-	const struct conf *conf;
-	const struct stage *stage;
-	enum cgroup_kind kind;
-	const char *group; /* instance name of the cgroups, unless none */
-	unsigned next_id;  /* of the next group */
-	int null_fd;	   /* /dev/null, 64 or above */
-	int init_fd;	   /* sandbox-init, 64 or above */
-};
-
-/* Called from within loop turns and from cell_stop(). The cell may not be
- * freed in one. */
+/* Called from within loop turns. The cell may not be freed in one. */
 struct cell_hooks {
 	void (*ready)(void *ctx);   /* waits for cell_load() */
 	void (*started)(void *ctx); /* the program was released */
@@ -50,20 +32,18 @@ struct cell_hooks {
 	void *ctx;
 };
 
-/* Start a sandbox. runtime and entry are borrowed for as long. ST_OK and the
- * program's ends of nothing: pipes[0] is the write end of its stdin, [1] and
- * [2] the read ends of stdout and stderr, the caller's, non-blocking. Else
- * ST_IO, ST_NOMEM, ST_FORMAT; logged. */
-enum status cell_open(struct cell **out, int pipes[3], struct cell_host *h,
-    const struct conf_runtime *runtime, const char *entry,
-    const struct limits *limits, const struct cell_hooks *hooks)
-    __attribute__((warn_unused_result));
+/* Start a sandbox; loop, host, runtime and entry outlive it. pipes as of
+ * hull_start(). ST_OK, ST_IO, ST_NOMEM, ST_FORMAT; logged. */
+enum status cell_open(struct cell **out, int pipes[3], struct loop *l,
+    struct hull_host *host, const struct conf_runtime *runtime,
+    const char *entry, const struct limits *limits,
+    const struct cell_hooks *hooks) __attribute__((warn_unused_result));
 
 /* The cell is ready: give it the job image (stays the caller's). */
 void cell_load(struct cell *c, int image, uint64_t image_len);
 
 /* End the run for this reason; asks first, so that the report is not lost.
- * The first reason stays. Nothing where no program runs. */
+ * The first reason stays. Does nothing where no program runs. */
 void cell_stop(struct cell *c, enum verdict_stop why);
 
 /* End everything now, whatever the state. */
@@ -81,8 +61,9 @@ enum status cell_failed(const struct cell *c);
 bool cell_booting(const struct cell *c);
 /* It would not die within its time: its slot is not to be given away. */
 bool cell_lost(const struct cell *c);
-/* Nothing is left: no process, no group. Only then may it be freed. */
+/* Nothing is left: no process, no group. */
 bool cell_closed(const struct cell *c);
-void cell_free(struct cell *c); /* NULL is fine */
+/* Forget it, closed or not. NULL is fine. */
+void cell_free(struct cell *c);
 
 #endif

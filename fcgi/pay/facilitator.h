@@ -45,9 +45,14 @@ struct facilitator_answer {
 };
 void facilitator_answer_free(struct facilitator_answer *a);
 
+/* Does a settle's NO say that the payment's nonce is used? Definite only if we
+ * never sent a settle for this payment before; else the earlier one may be
+ * what used it, and the outcome is unknown (x402.md 3.8). */
+bool facilitator_reason_spent(const char *reason);
+
 /* POST body to BASE/verify. Never throws doubt at money: UNKNOWN here only
- * means "no verdict". ST_OK with *out filled (zeroed first), ST_NOMEM,
- * ST_BUG. */
+ * means "no verdict". ST_OK with *out filled (zeroed first), ST_NOMEM
+ * (nothing was sent), ST_BUG. */
 enum status facilitator_verify(struct facilitator *f, const char *body,
     size_t len, struct facilitator_answer *out)
     __attribute__((warn_unused_result));
@@ -57,7 +62,8 @@ enum status facilitator_verify(struct facilitator *f, const char *body,
  * and a reason that is none of the unknown ones (x402.md 3.8). Whether the
  * told payer, network and amount agree with what was asked is the caller's to
  * compare. One automatic repeat of the identical body for settlement_pending
- * with a transaction (x402.md 3.3). */
+ * with a transaction (x402.md 3.3), within the same timeout_ms. Not ST_OK:
+ * nothing was sent. */
 enum status facilitator_settle(struct facilitator *f, const char *body,
     size_t len, struct facilitator_answer *out)
     __attribute__((warn_unused_result));

@@ -1,384 +1,328 @@
 #include "pay/x402.h"
 
-#include <stdlib.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/hex.h"
-#include "base/jcs.h"
-#include "base/json.h"
-#include "pay/reader.h"
 
-#define BLANKS " \t"
-#define SOLANA_SIGNATURE 64
-#define JCS_CAP (6 * X402_HEADER_CAP) /* escapes take six bytes at most */
+#define BEFORE_S 6    /* facilitators want validBefore this far ahead */
+#define AHEAD_S 86400 /* a claim has to be kept until validBefore */
+#define SHOWN 80      /* of a client's text in a message, with its NUL */
 
-static const struct json_caps CAPS = { .depth = X402_JSON_DEPTH,
-	.values = X402_JSON_VALUES };
+/* ---- names of networks ---- */
 
-/* ---- the EIP-3009 payload ---- */
+/* Names outside this list exist, but one of them among the v1 elements makes
+ * released clients throw the whole 402 away: they are not offered in v1, so
+ * they are not understood either. */
+static const struct {
+	const char *v1;
+	const char *caip2;
+} NETWORKS[] = {
+	{ "base", "eip155:8453" },
+	{ "base-sepolia", "eip155:84532" },
+	{ "avalanche", "eip155:43114" },
+	{ "avalanche-fuji", "eip155:43113" },
+	{ "polygon", "eip155:137" },
+	{ "polygon-amoy", "eip155:80002" },
+	{ "sei", "eip155:1329" },
+	{ "sei-testnet", "eip155:1328" },
+	{ "abstract", "eip155:2741" },
+	{ "abstract-testnet", "eip155:11124" },
+	{ "iotex", "eip155:4689" },
+	{ "peaq", "eip155:3338" },
+	{ "story", "eip155:1514" },
+	{ "educhain", "eip155:41923" },
+	{ "skale-base-sepolia", "eip155:324705682" },
+	{ "solana", "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp" },
+	{ "solana-devnet", "solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1" },
+};
+#define N_NETWORKS (sizeof(NETWORKS) / sizeof(NETWORKS[0]))
 
-static void
-read_authorization(
-    struct reader *r, struct eth_authorization *out, const struct cJSON *auth)
+const char *
+x402_v1_name(const char *network)
 {
-	static const char path[] = "payload.authorization.";
-	static const char *const names[] = { "from", "to", "nonce", "value",
-		"validAfter", "validBefore" };
-	const char *from = reader_string(r, auth, path, "from");
-	const char *to = reader_string(r, auth, path, "to");
-	const char *nonce = reader_string(r, auth, path, "nonce");
-
-	if (from != NULL && eth_address_parse(&out->from, from) != ST_OK)
-		reader_refuse(r, path, "from", "must be 0x and 40 hex digits");
-	if (to != NULL && eth_address_parse(&out->to, to) != ST_OK)
-		reader_refuse(r, path, "to", "must be 0x and 40 hex digits");
-	if (nonce != NULL &&
-	    hex_decode0x(out->nonce, sizeof(out->nonce), nonce) != ST_OK)
-		reader_refuse(r, path, "nonce", "must be 0x and 64 hex digits");
-	reader_decimal(r, &out->value, auth, path, "value");
-	reader_decimal(r, &out->valid_after, auth, path, "validAfter");
-	reader_decimal(r, &out->valid_before, auth, path, "validBefore");
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		reader_no_twin(r, auth, path, names[i]);
-}
-
-static void
-read_signature(
-    struct reader *r, struct x402_payment *p, const struct cJSON *payload)
-{
-	const char *s = reader_string(r, payload, "payload.", "signature");
-	size_t len = s == NULL ? 0 : strlen(s);
-
-	if (s == NULL)
-		return;
-	if (len < 2 || len % 2 != 0 || len > 2 + 2 * X402_SIGNATURE_CAP) {
-		reader_refuse(r, "payload.", "signature",
-		    "must be 0x and an even number of hex digits, at most "
-		    "8192 bytes");
-		return;
+	for (size_t i = 0; i < N_NETWORKS; i++) {
+		if (strcmp(NETWORKS[i].caip2, network) == 0)
+			return NETWORKS[i].v1;
 	}
-	p->signature_len = len / 2 - 1;
-	p->signature = malloc(p->signature_len + 1);
-	if (p->signature == NULL)
-		r->st = ST_NOMEM;
-	else if (hex_decode0x(p->signature, p->signature_len, s) != ST_OK)
-		reader_refuse(
-		    r, "payload.", "signature", "must be 0x and hex digits");
+	return NULL;
 }
 
-/* ---- other payloads: known by a digest alone ---- */
-
-/* Where the message begins in a Solana transaction: behind a compact-u16 count
- * and that many signatures. len if it is none. */
-static size_t
-solana_message(const uint8_t *tx, size_t len)
+const char *
+x402_caip2(const char *v1_name)
 {
-	size_t count = 0, at = 0;
-
-	do {
-		if (at == len || at == 3)
-			return len;
-		count |= (size_t)(tx[at] & 0x7f) << (7 * at);
-	} while (tx[at++] & 0x80);
-	if (count > (len - at) / SOLANA_SIGNATURE)
-		return len;
-	return at + count * SOLANA_SIGNATURE;
-}
-
-/* The signatures around a Solana message can be changed at will, and so can
- * members of the payload that nobody reads; so the message alone counts. */
-static void
-digest_solana(
-    struct reader *r, struct x402_payment *p, const struct cJSON *payload)
-{
-	const char *s = reader_string(r, payload, "payload.", "transaction");
-	OWN_BUF struct buf tx;
-	size_t at;
-	enum status st;
-
-	buf_init(&tx, X402_HEADER_CAP);
-	if (s == NULL)
-		return;
-	st = hex_unbase64(&tx, s, strlen(s));
-	at = solana_message(tx.data, tx.len);
-	if (st == ST_FORMAT || at == tx.len)
-		reader_refuse(r, "payload.", "transaction",
-		    "must be a transaction in base64");
-	else
-		r->st = st == ST_OK
-			    ? jcs_sha256(p->digest, tx.data + at, tx.len - at)
-			    : st;
-}
-
-static void
-digest_payload(
-    struct reader *r, struct x402_payment *p, const struct cJSON *payload)
-{
-	OWN_BUF struct buf b;
-
-	buf_init(&b, JCS_CAP);
-	jcs_write(&b, payload);
-	r->st = buf_status(&b);
-	if (r->st == ST_OK)
-		r->st = jcs_sha256(p->digest, b.data, b.len);
-}
-
-static void
-read_payload(
-    struct reader *r, struct x402_payment *p, const struct cJSON *payload)
-{
-	struct u256 chain;
-	bool exact;
-
-	if (r->st != ST_OK)
-		return;
-	exact = strcmp(p->scheme, "exact") == 0;
-	reader_no_twin(r, payload, "payload.", "authorization");
-	reader_no_twin(r, payload, "payload.", "permit2Authorization");
-	reader_no_twin(r, payload, "payload.", "signature");
-	reader_no_twin(r, payload, "payload.", "transaction");
-	/* A payload that brings a Permit2 signature too is not ours to judge by
-	 * the other one: the facilitator might settle either. */
-	if (exact && eth_chain_id(&chain, p->network) == ST_OK &&
-	    json_get(payload, "permit2Authorization") == NULL) {
-		p->evm = true;
-		read_authorization(r, &p->auth,
-		    reader_need_object(
-			r, payload, "payload.", "authorization"));
-		read_signature(r, p, payload);
-	} else if (exact && strncmp(p->network, "solana:", 7) == 0) {
-		digest_solana(r, p, payload);
-	} else {
-		digest_payload(r, p, payload);
+	for (size_t i = 0; i < N_NETWORKS; i++) {
+		if (strcmp(NETWORKS[i].v1, v1_name) == 0)
+			return NETWORKS[i].caip2;
 	}
+	return NULL;
 }
 
-/* ---- v2 ---- */
+/* ---- identity ---- */
 
 static void
-read_accepted(
-    struct reader *r, struct x402_payment *p, const struct cJSON *accepted)
+put_hex(struct buf *out, const uint8_t *data, size_t len)
 {
-	static const char path[] = "accepted.", in_extra[] = "accepted.extra.";
-	const struct cJSON *extra =
-	    reader_may_object(r, accepted, path, "extra");
-	struct u256 amount;
+	char text[2 * 32 + 1];
 
-	p->scheme = reader_copy_string(r, accepted, path, "scheme");
-	p->network = reader_copy_string(r, accepted, path, "network");
-	p->amount = reader_copy_string(r, accepted, path, "amount");
-	reader_decimal(r, &amount, accepted, path, "amount");
-	p->asset = reader_copy_string(r, accepted, path, "asset");
-	p->pay_to = reader_copy_string(r, accepted, path, "payTo");
-	p->extra_name = reader_may_copy_string(r, extra, in_extra, "name");
-	p->extra_version =
-	    reader_may_copy_string(r, extra, in_extra, "version");
-	p->extra_method =
-	    reader_may_copy_string(r, extra, in_extra, "assetTransferMethod");
-}
-
-/* The echo of extensions is ignored but for the payment's id. */
-static void
-read_identifier(
-    struct reader *r, struct x402_payment *p, const struct cJSON *root)
-{
-	static const char id[] = "payment-identifier", in_ext[] = "extensions.",
-			  in_id[] = "extensions.payment-identifier.",
-			  in_info[] = "extensions.payment-identifier.info.",
-			  allowed[] = "abcdefghijklmnopqrstuvwxyz"
-				      "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				      "0123456789_-";
-	const struct cJSON *v = reader_may_object(r, root, "", "extensions");
-	size_t len;
-
-	v = reader_may_object(r, v, in_ext, id);
-	v = reader_may_object(r, v, in_id, "info");
-	p->identifier = reader_may_copy_string(r, v, in_info, "id");
-	if (p->identifier == NULL)
-		return;
-	len = strlen(p->identifier);
-	if (len < 16 || len > 128 || strspn(p->identifier, allowed) != len)
-		reader_refuse(r, in_info, "id",
-		    "must be 16 to 128 characters of a-z A-Z 0-9 _ -");
-}
-
-static void
-read_v2(struct reader *r, struct x402_payment *p, const struct cJSON *root,
-    uint64_t number)
-{
-	const struct cJSON *accepted, *payload;
-
-	if (number != 2)
-		reader_refuse(r, "", "x402Version",
-		    "must be 2 in PAYMENT-SIGNATURE; a version 1 payment "
-		    "belongs in X-PAYMENT");
-	accepted = reader_need_object(r, root, "", "accepted");
-	payload = reader_need_object(r, root, "", "payload");
-	read_accepted(r, p, accepted);
-	read_identifier(r, p, root);
-	read_payload(r, p, payload);
-}
-
-/* ---- v1 ---- */
-
-/* Released v1 clients copy x402Version from the 402 unchecked; a facilitator
- * goes by that number, so it has to be told the right one. */
-static void
-rewrite_v1(struct reader *r, struct x402_payment *p, const char *network,
-    const struct cJSON *payload)
-{
-	OWN_BUF struct buf b;
-	size_t len;
-	char *raw;
-
-	buf_init(&b, JCS_CAP);
-	if (r->st != ST_OK)
-		return;
-	buf_adds(&b, "{\"x402Version\":1,\"scheme\":");
-	json_put_string(&b, p->scheme);
-	json_key(&b, "network");
-	json_put_string(&b, network);
-	json_key(&b, "payload");
-	jcs_write(&b, payload);
-	buf_addc(&b, '}');
-	r->st = buf_status(&b);
-	raw = buf_take(&b, &len);
-	if (raw == NULL)
-		return;
-	free(p->raw);
-	p->raw = raw;
-	p->raw_len = len;
-}
-
-static void
-read_v1(struct reader *r, struct x402_payment *p, const struct cJSON *root,
-    uint64_t number)
-{
-	const struct cJSON *payload;
-	const char *network, *caip2;
-
-	if (number != 1 && number != 2)
-		reader_refuse(r, "", "x402Version", "must be 1 in X-PAYMENT");
-	if (reader_may(root, "scheme") == NULL &&
-	    reader_may(root, "accepted") != NULL)
-		reader_refuse(r, "", "accepted",
-		    "is of version 2, which belongs in PAYMENT-SIGNATURE");
-	p->scheme = reader_copy_string(r, root, "", "scheme");
-	network = reader_string(r, root, "", "network");
-	if (network != NULL && strchr(network, ':') != NULL)
-		reader_refuse(r, "", "network",
-		    "must be a version 1 name such as base-sepolia in "
-		    "X-PAYMENT");
-	caip2 = network == NULL ? NULL : x402_caip2(network);
-	if (network != NULL)
-		p->network = reader_copy(r, caip2 == NULL ? network : caip2);
-	payload = reader_need_object(r, root, "", "payload");
-	read_payload(r, p, payload);
-	if (number == 2)
-		rewrite_v1(r, p, network, payload);
-}
-
-/* ---- the header ---- */
-
-static enum status
-decode(struct x402_payment *p, const char *header, const char *name,
-    struct fault *f)
-{
-	OWN_BUF struct buf b;
-	size_t len = strnlen(header, X402_HEADER_CAP + 1);
-	enum status st = ST_BUG;
-
-	buf_init(&b, X402_HEADER_CAP);
-	if (len > X402_HEADER_CAP)
-		return fault_set(f, ST_PAYMENT_MALFORMED,
-		    "%s is longer than %u bytes", name, X402_HEADER_CAP);
-	while (len > 0 && strchr(BLANKS, header[len - 1]) != NULL)
-		len--;
-	while (len > 0 && strchr(BLANKS, header[0]) != NULL) {
-		header++;
-		len--;
-	}
-	if (len == 0)
-		return fault_set(f, ST_PAYMENT_MALFORMED, "%s is empty", name);
-	/* nginx joins repeated headers with a comma. */
-	if (memchr(header, ',', len) != NULL)
-		return fault_set(f, ST_PAYMENT_MALFORMED,
-		    "%s was sent more than once", name);
-	st = hex_unbase64(&b, header, len);
-	if (st == ST_FORMAT)
-		return fault_set(
-		    f, ST_PAYMENT_MALFORMED, "%s is not base64", name);
-	if (st != ST_OK)
-		return st;
-	p->raw = buf_take(&b, &p->raw_len);
-	return p->raw == NULL ? ST_NOMEM : ST_OK;
-}
-
-static enum status
-parse(struct x402_payment *p, const char *header, const char *name,
-    struct fault *f)
-{
-	OWN_JSON struct cJSON *root = NULL;
-	struct fault why = { .st = ST_BUG };
-	struct reader r = { .st = ST_OK, .f = f };
-	uint64_t number = 0;
-	enum status st = decode(p, header, name, f);
-
-	if (st != ST_OK)
-		return st;
-	st = json_parse(&root, p->raw, p->raw_len, &CAPS, &why);
-	if (st == ST_FORMAT)
-		return fault_set(f, ST_PAYMENT_MALFORMED,
-		    "%s does not hold a JSON object: %s", name, why.message);
-	if (st != ST_OK)
-		return st;
-	if (!json_is_object(root))
-		return fault_set(f, ST_PAYMENT_MALFORMED,
-		    "%s does not hold a JSON object", name);
-	if (reader_need(&r, root, "", "x402Version") != NULL &&
-	    json_uint(&number, json_get(root, "x402Version")) != ST_OK)
-		reader_refuse(
-		    &r, "", "x402Version", "must be the number 1 or 2");
-	reader_no_twin(&r, root, "", "x402Version");
-	reader_no_twin(&r, root, "", "accepted");
-	reader_no_twin(&r, root, "", "payload");
-	if (p->version == 2)
-		read_v2(&r, p, root, number);
-	else
-		read_v1(&r, p, root, number);
-	return r.st;
+	hex_encode(text, data, len);
+	buf_adds(out, "/0x");
+	buf_adds(out, text);
 }
 
 enum status
-x402_payment_parse(
-    struct x402_payment *out, const char *header, int version, struct fault *f)
+x402_identity(struct buf *out, const struct x402_payment *p,
+    const struct x402_requirement *req)
 {
-	enum status st = ST_BUG;
+	struct eth_address asset;
 
-	*out = (struct x402_payment){ .version = version };
-	if (version == 1 || version == 2)
-		st = parse(out, header,
-		    version == 2 ? "PAYMENT-SIGNATURE" : "X-PAYMENT", f);
-	if (st != ST_OK)
-		x402_payment_free(out);
-	return st;
+	buf_adds(out, req->network);
+	if (!p->evm) {
+		buf_addc(out, '/');
+		buf_adds(out, p->digest);
+		return buf_status(out);
+	}
+	if (eth_address_parse(&asset, req->asset) != ST_OK)
+		return ST_BUG;
+	put_hex(out, asset.b, sizeof(asset.b));
+	put_hex(out, p->auth.from.b, sizeof(p->auth.from.b));
+	put_hex(out, p->auth.nonce, sizeof(p->auth.nonce));
+	return buf_status(out);
 }
 
-void
-x402_payment_free(struct x402_payment *p)
+/* ---- matching ---- */
+
+/* A client's text for a message: cut, and nothing but printable ASCII. */
+static const char *
+shown(char out[SHOWN], const char *text)
 {
-	if (p == NULL)
-		return;
-	free(p->raw);
-	free(p->scheme);
-	free(p->network);
-	free(p->asset);
-	free(p->pay_to);
-	free(p->amount);
-	free(p->extra_name);
-	free(p->extra_version);
-	free(p->extra_method);
-	free(p->identifier);
-	free(p->signature);
-	*p = (struct x402_payment){ 0 };
+	size_t i;
+
+	for (i = 0; i < SHOWN - 1 && text[i] != '\0'; i++)
+		out[i] = text[i];
+	if (text[i] != '\0')
+		memcpy(out + SHOWN - 4, "...", 3);
+	for (size_t k = 0; k < i; k++) {
+		if (out[k] < ' ' || out[k] > '~')
+			out[k] = '?';
+	}
+	out[i] = '\0';
+	return out;
+}
+
+static enum status
+mismatch(
+    struct fault *f, const char *member, const char *theirs, const char *ours)
+{
+	char text[SHOWN];
+
+	return fault_set(f, ST_PAYMENT_REQUIREMENTS_MISMATCH,
+	    "%s is \"%s\", but \"%s\" is what is offered", member,
+	    shown(text, theirs), ours);
+}
+
+static enum status
+match_amount(struct fault *f, const char *member, const struct u256 *theirs,
+    const struct u256 *ours)
+{
+	char theirs_text[U256_TEXT], ours_text[U256_TEXT];
+	int cmp = u256_cmp(theirs, ours);
+
+	if (cmp == 0)
+		return ST_OK;
+	u256_text(theirs_text, theirs);
+	u256_text(ours_text, ours);
+	return fault_set(f,
+	    cmp < 0 ? ST_PAYMENT_AMOUNT_INSUFFICIENT
+		    : ST_PAYMENT_REQUIREMENTS_MISMATCH,
+	    "%s is %s, %s the price of %s atomic units", member, theirs_text,
+	    cmp < 0 ? "below" : "above", ours_text);
+}
+
+/* Letter case of an address is a checksum on EVM, and part of the name
+ * everywhere else. */
+static bool
+same_account(const char *a, const char *b, bool evm)
+{
+	struct eth_address x, y;
+
+	if (!evm)
+		return strcmp(a, b) == 0;
+	return eth_address_parse(&x, a) == ST_OK &&
+	       eth_address_parse(&y, b) == ST_OK && eth_address_equal(&x, &y);
+}
+
+static enum status
+match_extra(const struct x402_payment *p, const struct x402_requirement *req,
+    bool evm, struct fault *f)
+{
+	if (p->extra_name != NULL && req->asset_name != NULL &&
+	    strcmp(p->extra_name, req->asset_name) != 0)
+		return mismatch(
+		    f, "accepted.extra.name", p->extra_name, req->asset_name);
+	if (p->extra_version != NULL && req->asset_version != NULL &&
+	    strcmp(p->extra_version, req->asset_version) != 0)
+		return mismatch(f, "accepted.extra.version", p->extra_version,
+		    req->asset_version);
+	if (evm && p->extra_method != NULL &&
+	    strcmp(p->extra_method, "eip3009") != 0)
+		return mismatch(f, "accepted.extra.assetTransferMethod",
+		    p->extra_method, "eip3009");
+	return ST_OK;
+}
+
+/* The members of accepted that version 1 does not have. */
+static enum status
+match_accepted(const struct x402_payment *p, const struct x402_requirement *req,
+    bool evm, struct fault *f)
+{
+	struct u256 amount;
+	enum status st = ST_BUG;
+
+	if (p->asset == NULL || p->pay_to == NULL || p->amount == NULL ||
+	    u256_parse(&amount, p->amount) != ST_OK)
+		return ST_BUG;
+	if (!same_account(p->asset, req->asset, evm))
+		return mismatch(f, "accepted.asset", p->asset, req->asset);
+	if (!same_account(p->pay_to, req->pay_to, evm))
+		return mismatch(f, "accepted.payTo", p->pay_to, req->pay_to);
+	st = match_extra(p, req, evm, f);
+	if (st != ST_OK)
+		return st;
+	return match_amount(f, "accepted.amount", &amount, &req->amount);
+}
+
+/* What was signed; the rest is only what the client says. */
+static enum status
+match_signed(const struct x402_payment *p, const struct x402_requirement *req,
+    struct fault *f)
+{
+	struct eth_address pay_to;
+	char to[ETH_ADDRESS_TEXT];
+
+	if (eth_address_parse(&pay_to, req->pay_to) != ST_OK)
+		return ST_BUG;
+	if (!eth_address_equal(&p->auth.to, &pay_to)) {
+		eth_address_text(to, &p->auth.to);
+		return fault_set(f, ST_PAYMENT_INVALID,
+		    "payload.authorization.to is %s, but payments go to %s", to,
+		    req->pay_to);
+	}
+	return match_amount(
+	    f, "payload.authorization.value", &p->auth.value, &req->amount);
+}
+
+enum status
+x402_match(const struct x402_payment *p, const struct x402_requirement *req,
+    struct fault *f)
+{
+	bool v2 = p->version == 2;
+	struct u256 chain;
+	bool evm = eth_chain_id(&chain, req->network) == ST_OK;
+	enum status st = ST_BUG;
+
+	if (strcmp(p->scheme, req->scheme) != 0)
+		return mismatch(f, v2 ? "accepted.scheme" : "scheme", p->scheme,
+		    req->scheme);
+	if (strcmp(p->network, req->network) != 0)
+		return mismatch(f, v2 ? "accepted.network" : "network",
+		    p->network, req->network);
+	if (v2) {
+		st = match_accepted(p, req, evm, f);
+		if (st != ST_OK)
+			return st;
+	}
+	if (!evm)
+		return ST_OK;
+	if (!p->evm)
+		return fault_set(f, ST_PAYMENT_REQUIREMENTS_MISMATCH,
+		    "payload is no EIP-3009 authorization, which is what is "
+		    "offered");
+	return match_signed(p, req, f);
+}
+
+/* ---- time ---- */
+
+enum status
+x402_window(const struct x402_payment *p, uint64_t now, uint64_t margin_s,
+    struct fault *f)
+{
+	char text[U256_TEXT];
+	uint64_t after, before;
+
+	if (!p->evm)
+		return ST_OK;
+	u256_text(text, &p->auth.valid_after);
+	if (!u256_fits64(&after, &p->auth.valid_after) || after > now)
+		return fault_set(f, ST_PAYMENT_INVALID,
+		    "payload.authorization.validAfter is %s, but it is only "
+		    "%" PRIu64 " by this service's clock",
+		    text, now);
+	u256_text(text, &p->auth.valid_before);
+	if (!u256_fits64(&before, &p->auth.valid_before) ||
+	    (before > now && before - now > AHEAD_S))
+		return fault_set(f, ST_PAYMENT_INVALID,
+		    "payload.authorization.validBefore is %s, more than %d "
+		    "seconds after %" PRIu64 ", this service's clock",
+		    text, AHEAD_S, now);
+	if (before < now || before - now < BEFORE_S ||
+	    before - now - BEFORE_S < margin_s)
+		return fault_set(f, ST_PAYMENT_INVALID,
+		    "payload.authorization.validBefore is %s, but it is "
+		    "%" PRIu64 " by this service's clock and %" PRIu64
+		    " seconds are needed",
+		    text, now, margin_s + BEFORE_S);
+	return ST_OK;
+}
+
+/* ---- signature ---- */
+
+static bool
+domain_of(struct eth_domain *out, const struct x402_requirement *req)
+{
+	if (req->asset_name == NULL || req->asset_version == NULL)
+		return false;
+	out->name = req->asset_name;
+	out->version = req->asset_version;
+	return eth_chain_id(&out->chain_id, req->network) == ST_OK &&
+	       eth_address_parse(&out->contract, req->asset) == ST_OK;
+}
+
+static enum x402_signed
+never(struct fault *f, const char *why)
+{
+	(void)fault_set(f, ST_PAYMENT_INVALID, "payload.signature %s", why);
+	return X402_SIGNED_NO;
+}
+
+enum x402_signed
+x402_signature(const struct x402_payment *p, const struct x402_requirement *req,
+    struct fault *f)
+{
+	struct eth_domain domain;
+	struct eth_address signer;
+	uint8_t digest[32];
+	enum status st = ST_BUG;
+
+	if (!p->evm || p->signature_len > 65)
+		return X402_SIGNED_UNDECIDED;
+	if (p->signature_len == 64)
+		return never(f,
+		    "is in the 64-byte compact form; send r, s and v in 65 "
+		    "bytes");
+	if (p->signature_len < 64)
+		return never(f, "is too short; send r, s and v in 65 bytes");
+	if (!domain_of(&domain, req))
+		return X402_SIGNED_UNDECIDED;
+	eth_digest(digest, &domain, &p->auth);
+	st = eth_recover(&signer, digest, p->signature);
+	if (st == ST_FORMAT)
+		return never(f, "ends in a v that is not 27 or 28");
+	if (st != ST_OK)
+		return never(f,
+		    "has a high s, or no key can have made it; the token "
+		    "would refuse it");
+	return eth_address_equal(&signer, &p->auth.from)
+		   ? X402_SIGNED_YES
+		   : X402_SIGNED_UNDECIDED;
 }

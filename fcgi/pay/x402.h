@@ -151,7 +151,9 @@ void x402_put_required_v1(struct buf *out, const struct x402_requirement *req,
 void x402_put_response(struct buf *out, int version, const char *transaction,
     const char *network, const char *payer, const char *error_reason);
 
-/* The facilitator's request body: version, p's raw text, our requirement. */
+/* The facilitator's request body: version, p's raw text, our requirement. A v1
+ * payment needs a req whose network has a v1 name, as every one that
+ * x402_match() accepts has. */
 void x402_put_facilitator(struct buf *out, const struct x402_payment *p,
     const struct x402_requirement *req, const struct x402_resource *res);
 

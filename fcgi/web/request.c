@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/jcs.h"
 #include "base/json.h"
 #include "base/utf8.h"
 #include "web/esm.h"
@@ -282,7 +283,7 @@ read_limits(struct request_work *p)
 			struct buf shown;
 
 			buf_init(&shown, 64);
-			json_put_number(&shown, m);
+			jcs_write(&shown, m);
 			fault_set(p->f, ST_RUNTIME_LIMIT_OUT_OF_RANGE,
 			    "limits.%s is %s; it must be an integer from "
 			    "%llu to %llu",

@@ -24,7 +24,7 @@ export function createSender(defaultBase, caFile) {
       port: url.port,
       path,
       method,
-      headers: bytes && !has(list, "transfer-encoding") && !has(list, "content-length") ? [...list, "Content-Length", bytes.length] : list,
+      headers: bytes && !has(list, "transfer-encoding") && !has(list, "content-length") ? [...list, "Content-Length", String(bytes.length)] : list,
       agent: isSecure ? secure : plain,
     };
     // node adds Host by itself only where the headers are no list.

@@ -3,16 +3,19 @@
  * sandbox-init and work folders, gives it one job, passes its output on and
  * tells on stderr how it ended:
  *
- *	box: exit N | signal N | failed STEP ERRNO | no report
+ *	box: exit N | box: signal N, and then
  *	box: ms N cpu_us N rss N full N gone N
+ * or	box: failed STEP: ERROR, disk full N, gone N | box: no report, gone N
  *
  *	box [options] INIT SOURCE ENTRY COMMAND...
  *	-t MS     time limit          -w BYTES  work folder
  *	-a ARG    argument            -e N=V    variable
- *	-f PATH   a further file of that name, holding its own name
+ *	-f NAME=FILE  a further file, a copy of FILE
  *	-i TEXT   stdin               -b PATH   further bind
  *	-l LAYER  leave out filter, userns or remount
  *	-k        let descriptors that are open here through to bubblewrap
+ *	-j HOW    a boxer that misbehaves: hangup, nofd, unsealed, longer,
+ *		  twice, forgets (enum how)
  *
  * Ends with 0 if the sandbox reported, whatever the program did.
  */
@@ -23,7 +26,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -39,6 +43,21 @@
 #define MANY 300
 #define SLACK_MS 5000
 
+/* How the job is handed over and the run ended. */
+enum how {
+	HOW_WELL,
+	HOW_HANGUP,   /* not at all */
+	HOW_NOFD,     /* without the image */
+	HOW_UNSEALED, /* with one that may still change */
+	HOW_LONGER,   /* with a length that is not the image's */
+	HOW_TWICE,    /* with a second message when the program runs */
+	HOW_FORGETS,  /* and nobody ends the run at its deadline */
+	HOW_MAX
+};
+
+static const char *const hows[HOW_MAX] = { "well", "hangup", "nofd", "unsealed",
+	"longer", "twice", "forgets" };
+
 struct options {
 	struct job job;
 	struct conf conf;
@@ -49,6 +68,7 @@ struct options {
 	size_t n_binds;
 	const char *init;
 	unsigned leave_out;
+	enum how how;
 	bool keep;
 };
 
@@ -84,14 +104,30 @@ layer(const char *name)
 	die(name);
 }
 
+static enum how
+how_named(const char *name)
+{
+	for (int h = 0; h < HOW_MAX; h++) {
+		if (strcmp(name, hows[h]) == 0)
+			return (enum how)h;
+	}
+	errno = EINVAL;
+	die(name);
+}
+
 static void
-add_file(struct job *j, char *path)
+add_file(struct job *j, char *text)
 {
 	struct job_file *f = &j->files[j->n_files++];
+	char *equals = strrchr(text, '=');
 
-	f->path = path;
-	f->data = path;
-	f->len = strlen(path);
+	if (equals == NULL)
+		exit(2);
+	*equals = '\0';
+	f->path = text;
+	if (io_read_path(equals + 1, LIMITS_FILES_BYTES, &f->data, &f->len) !=
+	    ST_OK)
+		die(equals + 1);
 }
 
 static void
@@ -105,7 +141,7 @@ parse(struct options *o, int argc, char **argv)
 	j->args = o->args;
 	j->env = o->env;
 	j->limits = (struct limits){ 10000, 256u << 20, 1u << 20, 64u << 20 };
-	while ((c = getopt(argc, argv, "+t:w:a:e:f:i:b:l:k")) != -1) {
+	while ((c = getopt(argc, argv, "+t:w:a:e:f:i:b:l:j:k")) != -1) {
 		switch (c) {
 		case 't':
 			j->limits.timeout_ms = strtoull(optarg, NULL, 10);
@@ -131,6 +167,9 @@ parse(struct options *o, int argc, char **argv)
 			break;
 		case 'l':
 			o->leave_out |= layer(optarg);
+			break;
+		case 'j':
+			o->how = how_named(optarg);
 			break;
 		case 'k':
 			o->keep = true;
@@ -276,6 +315,19 @@ expect_ready(struct box *b)
 		die("not ready");
 }
 
+/* A copy that anyone may still write to. */
+static int
+unsealed(int image, uint64_t len)
+{
+	int fd = memfd_create("unsealed", MFD_CLOEXEC);
+	off_t at = 0;
+
+	if (fd < 0 || sendfile(fd, image, &at, len) != (ssize_t)len)
+		die("unsealed");
+	close(image);
+	return fd;
+}
+
 static void
 give_job(struct box *b, const struct options *o)
 {
@@ -285,8 +337,18 @@ give_job(struct box *b, const struct options *o)
 	uint64_t stdin_at;
 	int image;
 
-	if (job_image(&image, &m.image_len, &stdin_at, &o->job) != ST_OK ||
-	    io_send_msg(b->control, &m, sizeof(m), image, 0) != ST_OK)
+	if (o->how == HOW_HANGUP) {
+		shutdown(b->control, SHUT_WR);
+		return;
+	}
+	if (job_image(&image, &m.image_len, &stdin_at, &o->job) != ST_OK)
+		die("job");
+	if (o->how == HOW_UNSEALED)
+		image = unsealed(image, m.image_len);
+	if (o->how == HOW_LONGER)
+		m.image_len++;
+	if (io_send_msg(b->control, &m, sizeof(m),
+		o->how == HOW_NOFD ? -1 : image, 0) != ST_OK)
 		die("job");
 	close(image);
 }
@@ -314,7 +376,7 @@ union message {
 
 /* True while more is to come. */
 static bool
-hear(struct box *b, union message *last)
+hear(struct box *b, const struct options *o, union message *last)
 {
 	union message m = { 0 };
 	size_t len;
@@ -322,6 +384,9 @@ hear(struct box *b, union message *last)
 	if (io_recv_msg(b->control, &m, sizeof(m), &len, NULL, 0) != ST_OK)
 		return false;
 	*last = m;
+	if (m.type == WIRE_INIT_STARTED && o->how == HOW_TWICE &&
+	    io_send_msg(b->control, &m.type, sizeof(m.type), -1, 0) != ST_OK)
+		die("second message");
 	return m.type == WIRE_INIT_STARTED;
 }
 
@@ -343,7 +408,7 @@ pump(struct box *b, const struct options *o, union message *last)
 			if (p[i].revents != 0)
 				copy(&b->out[i], i + 1);
 		}
-		if (p[2].revents != 0 && !hear(b, last)) {
+		if (p[2].revents != 0 && !hear(b, o, last)) {
 			close(b->control);
 			b->control = -1;
 		}
@@ -351,7 +416,8 @@ pump(struct box *b, const struct options *o, union message *last)
 			errno = ETIMEDOUT;
 			die("never ended");
 		}
-		if (!told && io_now_ms() > until && b->control >= 0)
+		if (!told && io_now_ms() > until && b->control >= 0 &&
+		    o->how != HOW_FORGETS)
 			told = shutdown(b->control, SHUT_WR) == 0;
 	}
 }
@@ -362,13 +428,13 @@ tell(const union message *m, bool gone)
 	const struct wire_init_report *r = &m->report;
 
 	if (m->type == WIRE_INIT_FAILED) {
-		fprintf(stderr, "box: failed %s: %s, disk full %u\n",
+		fprintf(stderr, "box: failed %s: %s, disk full %u, gone %d\n",
 		    m->failed.step, strerror(m->failed.error),
-		    m->failed.disk_full);
+		    m->failed.disk_full, gone);
 		return 0;
 	}
 	if (m->type != WIRE_INIT_REPORT) {
-		fprintf(stderr, "box: no report\n");
+		fprintf(stderr, "box: no report, gone %d\n", gone);
 		return 3;
 	}
 	if (WIFEXITED(r->wait_status))

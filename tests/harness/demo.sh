@@ -22,10 +22,9 @@ step() {
 	printf '   (%d s)\n' $((SECONDS - begin))
 }
 
-# One line a file instead of the compiler's whole command.
 compile() {
-	make -C "$root" B="$build" -j"$(nproc)" all |
-		sed -nu 's|^.* -c -o [^ ]* \([^ ]*\)$|    cc \1|p'
+	make -C "$root" --no-print-directory B="$build" -j"$(nproc)" all |
+		sed -u 's/^/    /'
 }
 
 step 'packages' "$here/deps.sh" demo

@@ -32,7 +32,7 @@ export function compareDigests(requestBytes, response) {
   ];
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1]).href) {
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
   const [request, response] = process.argv.slice(2);
   for (const { name, told, computed } of compareDigests(readFileSync(request), JSON.parse(readFileSync(response, "utf8")))) {
     console.log(`${name} ${computed} ${told === computed ? "as told" : `but the receipt says ${told}`}`);

@@ -195,6 +195,8 @@ mend_keeps_nul_and_obeys_the_buffer(void **state)
 
 	(void)state;
 	buf_init(&b, 5);
+	utf8_mend(&b, NULL, 0, true);
+	assert_int_equal(b.len, 0);
 	utf8_mend(&b, "a\0\xff", 3, false);
 	assert_int_equal(b.len, 5);
 	assert_memory_equal(b.data, "a\0" FFFD, 5);

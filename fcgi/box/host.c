@@ -1,0 +1,409 @@
+#include "box/host.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/own.h"
+#include "box/filter.h"
+#include "box/trial.h"
+
+/* --disable-userns and --size came with it. */
+#define BWRAP_MAJOR 0
+#define BWRAP_MINOR 8
+
+/* Since then the number of processes is counted per user namespace: before,
+ * one run's processes would count against another's. */
+#define KERNEL_MAJOR 5
+#define KERNEL_MINOR 14
+
+#define VERSION_MS 5000
+
+/* A check of the host on its way. */
+struct check {
+	const struct conf *conf;
+	void (*fn)(void *ctx, const struct host_line *line);
+	void *ctx;
+	bool all;
+	uid_t uid; /* of runs */
+	gid_t gid;
+};
+
+static void __attribute__((format(printf, 4, 5)))
+say(struct check *k, const char *what, bool ok, const char *fmt, ...)
+{
+	struct host_line line = { .what = what, .ok = ok };
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(line.text, sizeof(line.text), fmt, ap);
+	va_end(ap);
+	k->all = k->all && ok;
+	k->fn(k->ctx, &line);
+}
+
+/* "5.14.0-x" to its first two numbers. */
+static bool
+two_numbers(const char *text, long *major, long *minor)
+{
+	char *end;
+
+	*major = strtol(text, &end, 10);
+	if (end == text || *end != '.')
+		return false;
+	text = end + 1;
+	*minor = strtol(text, &end, 10);
+	return end != text;
+}
+
+static bool
+at_least(const char *text, long major, long minor)
+{
+	long a, b;
+
+	return two_numbers(text, &a, &b) &&
+	       (a > major || (a == major && b >= minor));
+}
+
+static void
+check_kernel(struct check *k)
+{
+	struct utsname u;
+	bool ok =
+	    uname(&u) == 0 && at_least(u.release, KERNEL_MAJOR, KERNEL_MINOR);
+
+	if (ok)
+		say(k, "kernel", true, "Linux %s", u.release);
+	else
+		say(k, "kernel", false,
+		    "Linux %s; %d.%d is needed to count a run's processes "
+		    "apart: use a newer kernel",
+		    u.release, KERNEL_MAJOR, KERNEL_MINOR);
+}
+
+/* The user that runs belong to. False: there is none, and no use in going
+ * on. */
+static bool
+check_user(struct check *k)
+{
+	const char *name = k->conf->run_user;
+	const struct passwd *pw;
+
+	k->uid = geteuid();
+	k->gid = getegid();
+	if (k->uid != 0) {
+		say(k, "run user", true, "uid %u, who asks", (unsigned)k->uid);
+		return true;
+	}
+	pw = getpwnam(name);
+	if (pw == NULL) {
+		say(k, "run user", false,
+		    "no user %s: useradd --system --no-create-home "
+		    "--shell /usr/sbin/nologin %s",
+		    name, name);
+		return false;
+	}
+	k->uid = pw->pw_uid;
+	k->gid = pw->pw_gid;
+	if (k->uid == 0) {
+		say(k, "run user", false,
+		    "%s is root, whom no process limit binds: set run_user in "
+		    "[sandbox] to a user of its own",
+		    name);
+		return false;
+	}
+	say(k, "run user", true, "%s, uid %u", name, (unsigned)k->uid);
+	return true;
+}
+
+/* What `bwrap --version` writes, within VERSION_MS. */
+static bool
+ask_version(const char *bwrap, char *text, size_t cap)
+{
+	int ends[2];
+	ssize_t n = -1;
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return false;
+	pid = fork();
+	if (pid == 0) {
+		dup2(ends[1], 1);
+		execl(bwrap, bwrap, "--version", (char *)NULL);
+		_exit(127);
+	}
+	close(ends[1]);
+	if (pid > 0 &&
+	    io_wait(ends[0], POLLIN, io_now_ms() + VERSION_MS) == ST_OK)
+		n = read(ends[0], text, cap - 1);
+	close(ends[0]);
+	if (pid > 0) {
+		kill(pid, SIGKILL);
+		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+			continue;
+	}
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	return true;
+}
+
+static bool
+check_bwrap(struct check *k)
+{
+	static const char head[] = "bubblewrap ";
+	const char *path = k->conf->bwrap;
+	char text[64];
+	struct stat s;
+
+	if (stat(path, &s) < 0 || access(path, X_OK) < 0) {
+		say(k, "bubblewrap", false,
+		    "%s: %s; install the package bubblewrap, or set bwrap in "
+		    "[sandbox]",
+		    path, strerror(errno));
+		return false;
+	}
+	if ((s.st_mode & S_ISUID) != 0) {
+		say(k, "bubblewrap", false,
+		    "%s is setuid, and then cannot forbid user namespaces "
+		    "inside: chmod u-s %s",
+		    path, path);
+		return false;
+	}
+	if (!ask_version(path, text, sizeof(text)) ||
+	    strncmp(text, head, sizeof(head) - 1) != 0 ||
+	    !at_least(text + sizeof(head) - 1, BWRAP_MAJOR, BWRAP_MINOR)) {
+		say(k, "bubblewrap", false,
+		    "%s is not bubblewrap %d.%d or newer", path, BWRAP_MAJOR,
+		    BWRAP_MINOR);
+		return false;
+	}
+	say(k, "bubblewrap", true, "%s, %s", path, text);
+	return true;
+}
+
+static bool
+action_there(uint32_t action)
+{
+	return syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
+}
+
+static bool
+check_seccomp(struct check *k)
+{
+	OWN_FD int fd = -1;
+
+	if (!action_there(SECCOMP_RET_ERRNO) ||
+	    !action_there(SECCOMP_RET_KILL_PROCESS)) {
+		say(k, "seccomp", false,
+		    "the kernel has no seccomp filters: it needs "
+		    "CONFIG_SECCOMP_FILTER");
+		return false;
+	}
+	if (filter_make(&fd) != ST_OK) {
+		say(k, "seccomp", false,
+		    "the filter cannot be made; is libseccomp older than "
+		    "2.5.4?");
+		return false;
+	}
+	say(k, "seccomp", true, "filters, and the program's can be made");
+	return true;
+}
+
+static bool
+check_init(struct check *k)
+{
+	const char *path = k->conf->init;
+
+	if (access(path, R_OK | X_OK) < 0) {
+		say(k, "sandbox-init", false,
+		    "%s: %s; install it, or set init in [sandbox]", path,
+		    strerror(errno));
+		return false;
+	}
+	say(k, "sandbox-init", true, "%s", path);
+	return true;
+}
+
+/* The number in a file of /proc/sys, or other if there is none. */
+static long
+sysctl_number(const char *path, long other)
+{
+	OWN_FREE char *text = NULL;
+	char *end;
+	long n;
+
+	if (io_read_path(path, 64, &text, NULL) != ST_OK)
+		return other;
+	n = strtol(text, &end, 10);
+	return end == text ? other : n;
+}
+
+/* Why user namespaces may be closed here, and how to open them. */
+static const char *
+mend(void)
+{
+	if (sysctl_number("/proc/sys/user/max_user_namespaces", 1) == 0)
+		return "; allow them: sysctl user.max_user_namespaces=10000";
+	if (sysctl_number("/proc/sys/kernel/unprivileged_userns_clone", 1) == 0)
+		return "; allow them: sysctl "
+		       "kernel.unprivileged_userns_clone=1";
+	if (sysctl_number(
+		"/proc/sys/kernel/apparmor_restrict_unprivileged_userns", 0) !=
+	    0)
+		return "; AppArmor restricts them: give bubblewrap a profile "
+		       "with 'userns,' (package apparmor-profiles, file "
+		       "bwrap-userns-restrict)";
+	return "";
+}
+
+static bool
+check_sandbox(struct check *k)
+{
+	struct fault f = { 0 };
+	uint64_t ms = 0;
+
+	if (trial_run(&ms, k->conf, NULL, k->uid, k->gid, &f) != ST_OK) {
+		say(k, "user namespaces", false, "%s%s", f.message, mend());
+		return false;
+	}
+	say(k, "user namespaces", true,
+	    "a sandbox ran /usr/bin/true in %llu ms", (unsigned long long)ms);
+	return true;
+}
+
+/* Can path be seen inside: is it, all links followed, below /usr or a bind?
+ * Only said when the trial failed, where it is the likely reason. */
+static bool
+seen_inside(const struct conf_runtime *r, const char *path)
+{
+	char real[PATH_MAX];
+	size_t n;
+
+	if (realpath(path, real) == NULL)
+		return false;
+	if (strncmp(real, "/usr/", 5) == 0)
+		return true;
+	for (char **b = r->binds; b != NULL && *b != NULL; b++) {
+		n = strlen(*b);
+		if (strncmp(real, *b, n) == 0 &&
+		    (real[n] == '/' || real[n] == '\0'))
+			return true;
+	}
+	return false;
+}
+
+static void
+check_runtime(struct check *k, const struct conf_runtime *r)
+{
+	const char *program = r->command[0];
+	struct fault f = { 0 };
+	uint64_t ms = 0;
+
+	if (program == NULL || program[0] != '/') {
+		say(k, "runtime", false,
+		    "%s: its command must begin with an absolute path",
+		    r->name);
+		return;
+	}
+	if (access(program, X_OK) < 0) {
+		say(k, "runtime", false,
+		    "%s: %s: %s; install it, or take the runtime out", r->name,
+		    program, strerror(errno));
+		return;
+	}
+	if (trial_run(&ms, k->conf, r, k->uid, k->gid, &f) != ST_OK) {
+		say(k, "runtime", false, "%s: %s%s", r->name, f.message,
+		    seen_inside(r, program)
+			? ""
+			: "; it is outside /usr: add its folder to binds");
+		return;
+	}
+	say(k, "runtime", true, "%s: ran an empty program in %llu ms", r->name,
+	    (unsigned long long)ms);
+}
+
+static void
+check_mechanism(struct check *k)
+{
+	static const char *const names[] = {
+		[CGROUP_NONE] = "meter: sampled, passed by what is fast",
+		[CGROUP_V1] = "cgroup1",
+		[CGROUP_V2] = "cgroup2",
+	};
+	enum cgroup_kind kind = CGROUP_NONE;
+	struct fault f = { 0 };
+
+	if (host_mechanism(&kind, k->conf, &f) == ST_OK)
+		say(k, "memory limit", true, "%s", names[kind]);
+	else
+		say(k, "memory limit", false, "%s", f.message);
+}
+
+bool
+host_check(const struct conf *c,
+    void (*fn)(void *ctx, const struct host_line *line), void *ctx)
+{
+	struct check k = { .conf = c, .fn = fn, .ctx = ctx, .all = true };
+	bool sandbox;
+
+	check_kernel(&k);
+	check_mechanism(&k);
+	sandbox = check_user(&k);
+	sandbox = check_bwrap(&k) && sandbox;
+	sandbox = check_seccomp(&k) && sandbox;
+	sandbox = check_init(&k) && sandbox;
+	/* Each of these would only fail for the same reason again. */
+	if (!sandbox || !check_sandbox(&k))
+		return false;
+	if (c->n_runtimes == 0)
+		say(&k, "runtime", false,
+		    "there is none: set runtimes_dir in [sandbox], or add a "
+		    "[runtime:NAME]");
+	for (size_t i = 0; i < c->n_runtimes; i++)
+		check_runtime(&k, &c->runtimes[i]);
+	return k.all;
+}
+
+enum status
+host_mechanism(enum cgroup_kind *out, const struct conf *c, struct fault *f)
+{
+	const char *asked = c->memory_limit;
+	enum cgroup_kind found;
+
+	*out = CGROUP_NONE;
+	if (strcmp(asked, "meter") == 0)
+		return ST_OK;
+	found = cgroup_detect();
+	if (strcmp(asked, "cgroup2") == 0 && found != CGROUP_V2)
+		return fault_set(f, ST_REFUSED,
+		    "cgroup2 is asked for, but memory and pids cannot be "
+		    "enabled there: mount cgroup2 with these controllers, or "
+		    "set memory_limit in [sandbox] to auto");
+	if (strcmp(asked, "cgroup1") == 0 && found != CGROUP_V1)
+		return fault_set(f, ST_REFUSED,
+		    "cgroup1 is asked for, but memory and pids are not mounted "
+		    "there: set memory_limit in [sandbox] to auto");
+	if (found == CGROUP_NONE)
+		return fault_set(f, ST_REFUSED,
+		    "no cgroup can limit memory here: mount cgroup2 with the "
+		    "memory and pids controllers, or accept sampling by "
+		    "setting memory_limit in [sandbox] to meter");
+	*out = found;
+	return ST_OK;
+}

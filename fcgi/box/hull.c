@@ -1,0 +1,358 @@
+#include "box/hull.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/log.h"
+#include "base/own.h"
+#include "box/meter.h"
+#include "box/spawn.h"
+#include "box/work.h"
+
+/* Stale groups that are stepped over before it is an error. */
+#define ID_TRIES 64
+/* bubblewrap's monitor and PID 1 beside what the user namespace counts. */
+#define EXTRA_TASKS 4
+
+static void
+close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+/* ---- the start ---- */
+
+/* The sandbox's side of what connects it. */
+struct ends {
+	int control;
+	int in;
+	int out;
+	int err;
+	int status;
+};
+
+static void
+close_ends(struct ends *e)
+{
+	close_fd(&e->control);
+	close_fd(&e->in);
+	close_fd(&e->out);
+	close_fd(&e->err);
+	close_fd(&e->status);
+}
+
+/* A pipe whose end in the sandbox has a high number; ours does not block. */
+static bool
+make_pipe(int *ours, int *theirs, bool we_write)
+{
+	int p[2];
+
+	if (pipe2(p, O_CLOEXEC) < 0) {
+		log_err("pipe2: %s", strerror(errno));
+		return false;
+	}
+	*ours = p[we_write ? 1 : 0];
+	*theirs = io_move_high(p[we_write ? 0 : 1]);
+	return *theirs >= 0 && io_nonblock(*ours) == ST_OK;
+}
+
+static bool
+make_control(int *ours, int *theirs)
+{
+	int s[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, s) < 0) {
+		log_err("socketpair: %s", strerror(errno));
+		return false;
+	}
+	*ours = s[0];
+	*theirs = io_move_high(s[1]);
+	return *theirs >= 0;
+}
+
+static bool
+make_group(struct hull *h, struct hull_host *host)
+{
+	enum status st = ST_CONFLICT;
+
+	if (host->kind == CGROUP_NONE)
+		return true;
+	/* Numbers of groups that would not go are stepped over. */
+	for (int i = 0; i < ID_TRIES && st == ST_CONFLICT; i++)
+		st = cgroup_open(
+		    &h->group, host->kind, host->group, host->next_id++);
+	if (st != ST_OK) {
+		log_err("no cgroup for a run: %s", status_name(st));
+		return false;
+	}
+	h->memory_wall =
+	    h->limits.memory_bytes + h->limits.work_bytes + HULL_EXTRA_BYTES;
+	return cgroup_limit(h->group, h->memory_wall,
+		   LIMITS_TASKS + EXTRA_TASKS) == ST_OK;
+}
+
+static bool
+make_connections(struct hull *h, struct ends *e, int *control, int pipes[3])
+{
+	h->log = io_move_high(memfd_create("sandbox-log", MFD_CLOEXEC));
+	return h->log >= 0 && make_control(control, &e->control) &&
+	       make_pipe(&pipes[0], &e->in, true) &&
+	       make_pipe(&pipes[1], &e->out, false) &&
+	       make_pipe(&pipes[2], &e->err, false) &&
+	       make_pipe(&h->status, &e->status, false);
+}
+
+static enum status
+launch(struct hull *h, const struct hull_host *host,
+    const struct conf_runtime *runtime, const char *entry, const struct ends *e)
+{
+	struct bwrap_policy p = { .bwrap = host->conf->bwrap,
+		.runtime = runtime,
+		.entry = entry,
+		.init = host->init_fd,
+		.control = e->control,
+		.in = e->in,
+		.out = e->out,
+		.err = e->err,
+		.status = e->status };
+	struct spawn_child child;
+	enum status st = ST_BUG;
+
+	st = stage_dress(&p, host->stage);
+	if (st != ST_OK)
+		return st;
+	st = spawn_bwrap(&child, &p, h->group, host->null_fd, h->log);
+	stage_undress(&p);
+	if (st != ST_OK)
+		return st;
+	h->monitor_pid = child.pid;
+	h->monitor = child.pidfd;
+	return ST_OK;
+}
+
+enum status
+hull_start(struct hull *h, int *control, int pipes[3], struct hull_host *host,
+    const struct conf_runtime *runtime, const char *entry,
+    const struct limits *limits)
+{
+	struct ends e = { -1, -1, -1, -1, -1 };
+	enum status st = ST_IO;
+
+	memset(h, 0, sizeof(*h));
+	h->limits = *limits;
+	h->monitor = h->status = h->log = h->files = -1;
+	*control = pipes[0] = pipes[1] = pipes[2] = -1;
+	if (make_group(h, host) && make_connections(h, &e, control, pipes))
+		st = launch(h, host, runtime, entry, &e);
+	close_ends(&e);
+	if (st == ST_OK)
+		return ST_OK;
+	close_fd(control);
+	for (int i = 0; i < 3; i++)
+		close_fd(&pipes[i]);
+	(void)hull_remove(h);
+	hull_close(h);
+	return st;
+}
+
+/* ---- PID 1 ---- */
+
+/* PID 1's number as bubblewrap tells it; 0: nothing fit. */
+static pid_t
+told_pid(const struct hull *h)
+{
+	static const char key[] = "\"child-pid\":";
+	char text[512], *at;
+	ssize_t n = read(h->status, text, sizeof(text) - 1);
+	long pid;
+
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	at = strstr(text, key);
+	if (at == NULL)
+		return 0;
+	pid = strtol(at + sizeof(key) - 1, NULL, 10);
+	return pid > 1 && pid <= INT32_MAX ? (pid_t)pid : 0;
+}
+
+/* Is pid a child of parent? A number may have been used again; a child of a
+ * parent that was not reaped yet is no stranger. */
+static bool
+is_child(pid_t pid, pid_t parent)
+{
+	char path[64], text[512], *at;
+	OWN_FD int fd = -1;
+	ssize_t n;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, text, sizeof(text) - 1);
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	at = strstr(text, "\nPPid:");
+	return at != NULL && strtol(at + 6, NULL, 10) == parent;
+}
+
+int
+hull_hold_init(struct hull *h)
+{
+	OWN_FD int fd = -1;
+
+	h->init_pid = told_pid(h);
+	if (h->init_pid == 0)
+		return -1;
+	fd = (int)syscall(SYS_pidfd_open, h->init_pid, 0);
+	if (fd < 0 || !is_child(h->init_pid, h->monitor_pid))
+		return -1;
+	close_fd(&h->status);
+	return own_steal_fd(&fd);
+}
+
+enum status
+hull_furnish(struct hull *h, int init)
+{
+	enum status st = ST_BUG;
+	char path[64];
+
+	st = work_mount(h->init_pid, init, h->limits.work_bytes);
+	if (st != ST_OK)
+		return st;
+	(void)snprintf(
+	    path, sizeof(path), "/proc/%d/root/box", (int)h->init_pid);
+	h->files = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (h->files < 0) {
+		log_err("open the work folder: %s", strerror(errno));
+		return ST_IO;
+	}
+	return ST_OK;
+}
+
+/* ---- what it uses ---- */
+
+/* Bytes in the files of the run: part of its shared memory that is not held
+ * against it. */
+static uint64_t
+file_bytes(const struct hull *h)
+{
+	struct statfs s;
+
+	if (h->files < 0 || fstatfs(h->files, &s) < 0 || s.f_bsize <= 0 ||
+	    s.f_blocks < s.f_bfree)
+		return 0;
+	return (s.f_blocks - s.f_bfree) * (uint64_t)s.f_bsize;
+}
+
+static enum status
+use_by_meter(struct hull_use *out, const struct hull *h)
+{
+	struct meter_use m;
+	enum status st = ST_BUG;
+
+	st = meter_use(&m, h->init_pid, h->limits.memory_bytes);
+	out->memory = m.memory;
+	out->cpu_us = m.cpu_us;
+	return st;
+}
+
+enum status
+hull_use(struct hull_use *out, const struct hull *h)
+{
+	struct cgroup_use u;
+	enum status st = ST_BUG;
+	uint64_t before, after;
+
+	memset(out, 0, sizeof(*out));
+	if (h->group == NULL)
+		return use_by_meter(out, h);
+	/* Files that come or go between two looks must not count as memory of
+	 * the program, so look before and after. */
+	before = file_bytes(h);
+	st = cgroup_use(h->group, &u);
+	after = file_bytes(h);
+	if (after < before)
+		after = before;
+	out->memory = u.memory_anon;
+	if (u.memory_shmem > after)
+		out->memory += u.memory_shmem - after;
+	out->cpu_us = u.cpu_us;
+	out->memory_peak = u.memory_peak;
+	out->oom_kills = u.oom_kills;
+	return st;
+}
+
+/* ---- the end ---- */
+
+static void
+send_kill(int pidfd)
+{
+	if (pidfd >= 0)
+		(void)syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
+}
+
+void
+hull_kill(const struct hull *h, int init)
+{
+	/* All three, since each may fail where another does not. */
+	send_kill(init);
+	send_kill(h->monitor);
+	if (h->group != NULL)
+		cgroup_kill(h->group);
+}
+
+bool
+hull_reaped(struct hull *h, pid_t pid)
+{
+	if (h->monitor_pid != pid)
+		return false;
+	h->monitor_pid = 0;
+	close_fd(&h->monitor);
+	return true;
+}
+
+void
+hull_tell(const struct hull *h)
+{
+	char text[512];
+	ssize_t n = pread(h->log, text, sizeof(text) - 1, 0);
+
+	if (n <= 0)
+		return;
+	if (text[n - 1] == '\n')
+		n--;
+	text[n] = '\0';
+	log_warn("sandbox said: %s", text);
+}
+
+bool
+hull_remove(struct hull *h)
+{
+	if (!cgroup_close(h->group))
+		return false;
+	h->group = NULL;
+	return true;
+}
+
+void
+hull_close(struct hull *h)
+{
+	close_fd(&h->monitor);
+	close_fd(&h->status);
+	close_fd(&h->log);
+	close_fd(&h->files);
+}

@@ -1,0 +1,343 @@
+#include "pay/facilitator_answer.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/json.h"
+#include "base/own.h"
+
+/* Longest transaction taken for one: Solana's have 88 characters, others'
+ * formats are not ours to know. */
+#define TRANSACTION_CHARS 256
+
+static const struct json_caps caps = { .depth = 32, .values = 32768 };
+
+enum status
+facilitator_answer_init(struct facilitator_answer *out)
+{
+	memset(out, 0, sizeof(*out));
+	out->verdict = FACILITATOR_UNKNOWN;
+	out->transaction = strdup("");
+	return out->transaction != NULL ? ST_OK : ST_NOMEM;
+}
+
+void
+facilitator_answer_free(struct facilitator_answer *a)
+{
+	if (a == NULL)
+		return;
+	free(a->transaction);
+	free(a->network);
+	free(a->payer);
+	free(a->amount);
+	memset(a, 0, sizeof(*a));
+}
+
+/* The reason goes into headers and logs: printable ASCII, whatever it was. */
+static void
+put_reason(struct facilitator_answer *out, const char *reason)
+{
+	size_t i;
+
+	for (i = 0; reason[i] != '\0' && i < sizeof(out->reason) - 1; i++)
+		out->reason[i] =
+		    reason[i] >= 0x20 && reason[i] < 0x7f ? reason[i] : '?';
+	out->reason[i] = '\0';
+}
+
+void
+facilitator_answer_set(struct facilitator_answer *out,
+    enum facilitator_verdict v, const char *reason)
+{
+	out->verdict = v;
+	put_reason(out, reason);
+}
+
+static bool
+one_of(const char *s, const char *const *list)
+{
+	for (; *list != NULL; list++)
+		if (strcmp(s, *list) == 0)
+			return true;
+	return false;
+}
+
+/* Reasons that tell of the facilitator's trouble and not of a refusal: money
+ * may have moved all the same (x402.md 3.8). */
+static bool
+undecided(const char *reason)
+{
+	static const char *const list[] = { "settlement_pending",
+		"settle_exact_node_failure",
+		"settle_exact_evm_transaction_confirmation_timed_out",
+		"unexpected_settle_error", "unknown_error", "unexpected_error",
+		NULL };
+
+	return one_of(reason, list);
+}
+
+bool
+facilitator_reason_spent(const char *reason)
+{
+	static const char *const list[] = { "nonce_already_used",
+		"invalid_exact_evm_nonce_already_used", "duplicate_settlement",
+		NULL };
+
+	return one_of(reason, list);
+}
+
+bool
+facilitator_answer_pending(const struct facilitator_answer *a)
+{
+	return a->verdict == FACILITATOR_UNKNOWN &&
+	       strcmp(a->reason, "settlement_pending") == 0 &&
+	       a->transaction != NULL && a->transaction[0] != '\0';
+}
+
+static bool
+no_service(long http)
+{
+	return http == 401 || http == 403 || http == 404 || http == 413 ||
+	       http == 429;
+}
+
+/* A type that is there must be JSON; the body still has to be. */
+static bool
+json_type(const char *type)
+{
+	size_t len;
+
+	if (type == NULL)
+		return true;
+	len = strcspn(type, "; \t");
+	if (len == strlen("application/json") &&
+	    strncasecmp(type, "application/json", len) == 0)
+		return true;
+	if (len == strlen("text/json") &&
+	    strncasecmp(type, "text/json", len) == 0)
+		return true;
+	return len > strlen("+json") &&
+	       strncasecmp(
+		   type + len - strlen("+json"), "+json", strlen("+json")) == 0;
+}
+
+/* The body as a JSON object, or NULL. */
+static struct cJSON *
+object(const struct facilitator_reply *r)
+{
+	struct cJSON *v = NULL;
+
+	if (!json_type(r->type))
+		return NULL;
+	if (json_parse(&v, r->body, r->len, &caps, NULL) != ST_OK)
+		return NULL;
+	if (!json_is_object(v)) {
+		json_free(v);
+		return NULL;
+	}
+	return v;
+}
+
+/* An optional string: NULL where it is absent or null. ST_FORMAT where it is
+ * anything else than a string. */
+static enum status
+optional(char **out, const struct cJSON *obj, const char *name)
+{
+	const struct cJSON *v = json_get(obj, name);
+	const char *s = NULL;
+
+	*out = NULL;
+	if (v == NULL || json_is_null(v))
+		return ST_OK;
+	s = json_string(v);
+	if (s == NULL)
+		return ST_FORMAT;
+	*out = strdup(s);
+	return *out != NULL ? ST_OK : ST_NOMEM;
+}
+
+static bool
+plausible_transaction(const char *s)
+{
+	size_t i;
+
+	for (i = 0; s[i] != '\0'; i++)
+		if (s[i] <= 0x20 || s[i] >= 0x7f)
+			return false;
+	return i <= TRANSACTION_CHARS;
+}
+
+/* The members beside the verdict. */
+static enum status
+read_members(struct facilitator_answer *out, enum facilitator_call call,
+    const struct cJSON *obj)
+{
+	OWN_FREE char *txn = NULL;
+	enum status st = optional(&out->payer, obj, "payer");
+
+	if (call == FACILITATOR_VERIFY)
+		return st;
+	if (st == ST_OK)
+		st = optional(&out->network, obj, "network");
+	if (st == ST_OK)
+		st = optional(&out->amount, obj, "amount");
+	if (st == ST_OK)
+		st = optional(&txn, obj, "transaction");
+	if (st != ST_OK || txn == NULL)
+		return st;
+	if (!plausible_transaction(txn))
+		return ST_FORMAT;
+	free(out->transaction);
+	out->transaction = OWN_STEAL(txn);
+	return ST_OK;
+}
+
+static void
+judge_yes(struct facilitator_answer *out, enum facilitator_call call)
+{
+	if (out->http < 200 || out->http > 299)
+		facilitator_answer_set(out, FACILITATOR_UNKNOWN,
+		    "the facilitator's answer contradicts its status");
+	else if (call == FACILITATOR_SETTLE && out->transaction[0] == '\0')
+		facilitator_answer_set(out, FACILITATOR_UNKNOWN,
+		    "the facilitator named no transaction");
+	else
+		facilitator_answer_set(out, FACILITATOR_YES, "");
+}
+
+static void
+judge_no(struct facilitator_answer *out, enum facilitator_call call,
+    const char *reason)
+{
+	if (call == FACILITATOR_VERIFY)
+		facilitator_answer_set(out, FACILITATOR_NO,
+		    reason[0] != '\0' ? reason : "refused without a reason");
+	else if (reason[0] == '\0')
+		facilitator_answer_set(
+		    out, FACILITATOR_UNKNOWN, "not settled, without a reason");
+	else
+		facilitator_answer_set(out,
+		    out->transaction[0] != '\0' || undecided(reason)
+			? FACILITATOR_UNKNOWN
+			: FACILITATOR_NO,
+		    reason);
+}
+
+static void
+judge(struct facilitator_answer *out, enum facilitator_call call,
+    const struct cJSON *obj)
+{
+	bool verify = call == FACILITATOR_VERIFY;
+	const struct cJSON *say = json_get(obj, verify ? "isValid" : "success");
+	OWN_FREE char *reason = NULL;
+	enum status st = ST_BUG;
+
+	if (say == NULL || !json_is_bool(say)) {
+		facilitator_answer_set(out, FACILITATOR_UNKNOWN,
+		    "the facilitator's answer holds no verdict");
+		return;
+	}
+	st = read_members(out, call, obj);
+	if (st == ST_OK)
+		st = optional(
+		    &reason, obj, verify ? "invalidReason" : "errorReason");
+	if (st != ST_OK)
+		facilitator_answer_set(out, FACILITATOR_UNKNOWN,
+		    st == ST_NOMEM ? "out of memory"
+				   : "the facilitator's answer is ill-formed");
+	else if (json_is_true(say))
+		judge_yes(out, call);
+	else
+		judge_no(out, call, reason != NULL ? reason : "");
+}
+
+void
+facilitator_answer_read(struct facilitator_answer *out,
+    enum facilitator_call call, const struct facilitator_reply *r)
+{
+	OWN_JSON struct cJSON *obj = NULL;
+	char words[64];
+
+	out->http = r->http;
+	if (no_service(r->http)) {
+		snprintf(words, sizeof(words),
+		    "the facilitator answers HTTP %ld", r->http);
+		facilitator_answer_set(out, FACILITATOR_NO_SERVICE, words);
+		return;
+	}
+	/* A redirect, or less, speaks for nobody. */
+	if (r->http >= 200 && r->http <= 599 && r->http / 100 != 3)
+		obj = object(r);
+	if (obj == NULL) {
+		snprintf(words, sizeof(words),
+		    "the facilitator answers HTTP %ld without a verdict",
+		    r->http);
+		facilitator_answer_set(out, FACILITATOR_UNKNOWN, words);
+		return;
+	}
+	judge(out, call, obj);
+}
+
+void
+facilitator_answer_note(
+    char out[FACILITATOR_NOTE], const struct facilitator_reply *r)
+{
+	static const char *const names[] = { "errorType", "errorMessage",
+		"invalidMessage", "invalidReasonDetails", "correlationId" };
+	OWN_JSON struct cJSON *obj = object(r);
+	size_t i, len = 0;
+
+	out[0] = '\0';
+	for (i = 0; obj != NULL && i < sizeof(names) / sizeof(names[0]); i++) {
+		const struct cJSON *v = json_get(obj, names[i]);
+		const char *s = v != NULL ? json_string(v) : NULL;
+
+		if (s == NULL)
+			continue;
+		snprintf(out + len, FACILITATOR_NOTE - len, "%s%s: %.128s",
+		    len > 0 ? ", " : "", names[i], s);
+		len += strlen(out + len);
+	}
+}
+
+static bool
+is_text(const struct cJSON *obj, const char *name, const char *want)
+{
+	const struct cJSON *v = json_get(obj, name);
+	const char *s = v != NULL ? json_string(v) : NULL;
+
+	return s != NULL && strcmp(s, want) == 0;
+}
+
+enum status
+facilitator_answer_kinds(const struct facilitator_reply *r, int version,
+    const char *scheme, const char *network, bool *offered)
+{
+	OWN_JSON struct cJSON *obj = NULL;
+	const struct cJSON *kinds = NULL, *k = NULL;
+	uint64_t v;
+
+	*offered = false;
+	if (r->http < 200 || r->http > 299)
+		return ST_UNKNOWN;
+	obj = object(r);
+	kinds = obj != NULL ? json_get(obj, "kinds") : NULL;
+	if (kinds == NULL || !json_is_array(kinds))
+		return ST_UNKNOWN;
+	for (k = json_first(kinds); k != NULL; k = json_next(k)) {
+		const struct cJSON *number = NULL;
+
+		/* An element that is no kind is of no use, and no harm. */
+		if (!json_is_object(k))
+			continue;
+		number = json_get(k, "x402Version");
+		if (number != NULL && json_uint(&v, number) == ST_OK &&
+		    v == (uint64_t)version && is_text(k, "scheme", scheme) &&
+		    is_text(k, "network", network))
+			*offered = true;
+	}
+	return ST_OK;
+}

@@ -1,0 +1,431 @@
+/*
+ * Why a settle goes out at most once here: when a kept connection turns out to
+ * be dead before a byte of the answer came, curl sends the request again on a
+ * new one by itself and tells nobody. The chain would take that (a nonce is
+ * used once), but the second answer may well be "nonce already used", which
+ * reads like a refusal of what was paid. So a request marked `once` always
+ * opens a connection of its own; curl repeats nothing on those. The price is
+ * one more handshake a settlement, which takes seconds anyway. verify and
+ * supported change nothing and use kept connections. HTTP/1.1 only: with 2 a
+ * refused stream is repeated too, and nothing here would share a connection.
+ */
+#include "pay/facilitator_http.h"
+
+#include <curl/curl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/io.h"
+#include "base/log.h"
+#include "base/own.h"
+#include "pay/facilitator.h"
+#include "pay/facilitator_redirect.h"
+
+#define KEEP 32		      /* idle handles, each with its connection */
+#define HOPS 3		      /* redirects followed for one request */
+#define CONNECT_MS 10000      /* look-up, connect and handshake */
+#define HEADER_BYTES 65536    /* of an answer, all lines */
+#define EXTENSIONS_LOGGED 512 /* bytes of EXTENSION-RESPONSES */
+
+struct facilitator_http {
+	const struct conf_facilitator *conf;
+	struct curl_slist *headers;	 /* for the facilitator itself */
+	struct curl_slist *headers_away; /* for another host: no secret */
+	pthread_mutex_t lock;
+	CURL *idle[KEEP];
+	size_t n_idle;
+};
+
+/* What the callbacks of one transfer write to. */
+struct transfer {
+	struct facilitator_http_reply *reply;
+	size_t header_bytes;
+};
+
+/* ---- open and close ---- */
+
+static bool
+add_header(struct curl_slist **list, const char *line)
+{
+	struct curl_slist *more = curl_slist_append(*list, line);
+
+	if (more == NULL)
+		return false;
+	*list = more;
+	return true;
+}
+
+static bool
+add_common(struct curl_slist **list)
+{
+	return add_header(list, "Content-Type: application/json") &&
+	       add_header(list, "Accept: application/json") &&
+	       /* Or curl waits a second for a 100 that few servers send. */
+	       add_header(list, "Expect:");
+}
+
+/* A line end would let the file write further headers; a name without value
+ * would make curl leave the header out. */
+static bool
+header_line(const char *s)
+{
+	const char *colon = strchr(s, ':');
+	size_t i;
+
+	for (i = 0; s[i] != '\0'; i++)
+		if ((unsigned char)s[i] < 0x20 || s[i] == 0x7f)
+			return false;
+	return colon != NULL && colon != s &&
+	       strspn(colon + 1, " ") < strlen(colon + 1);
+}
+
+static void
+wipe_headers(struct curl_slist *list)
+{
+	struct curl_slist *l = NULL;
+
+	for (l = list; l != NULL; l = l->next)
+		explicit_bzero(l->data, strlen(l->data));
+	curl_slist_free_all(list);
+}
+
+enum status
+facilitator_http_open(
+    struct facilitator_http **out, const struct conf_facilitator *c)
+{
+	struct facilitator_http *h = NULL;
+
+	*out = NULL;
+	if (c->auth_header != NULL && !header_line(c->auth_header)) {
+		log_err("facilitator %s: auth_header_file must hold one line "
+			"\"Name: value\"",
+		    c->name);
+		return ST_FORMAT;
+	}
+	h = calloc(1, sizeof(*h));
+	if (h == NULL)
+		return ST_NOMEM;
+	h->conf = c;
+	if (pthread_mutex_init(&h->lock, NULL) != 0) {
+		free(h);
+		return ST_NOMEM;
+	}
+	/* Counted by curl: each open has its close. */
+	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
+		pthread_mutex_destroy(&h->lock);
+		free(h);
+		return ST_NOMEM;
+	}
+	if (!add_common(&h->headers) || !add_common(&h->headers_away) ||
+	    (c->auth_header != NULL &&
+		!add_header(&h->headers, c->auth_header))) {
+		facilitator_http_close(h);
+		return ST_NOMEM;
+	}
+	*out = h;
+	return ST_OK;
+}
+
+void
+facilitator_http_close(struct facilitator_http *h)
+{
+	size_t i;
+
+	if (h == NULL)
+		return;
+	for (i = 0; i < h->n_idle; i++)
+		curl_easy_cleanup(h->idle[i]);
+	wipe_headers(h->headers);
+	wipe_headers(h->headers_away);
+	curl_global_cleanup();
+	pthread_mutex_destroy(&h->lock);
+	free(h);
+}
+
+void
+facilitator_http_reply_init(struct facilitator_http_reply *r)
+{
+	memset(r, 0, sizeof(*r));
+	buf_init(&r->body, FACILITATOR_ANSWER_BYTES);
+}
+
+void
+facilitator_http_reply_free(struct facilitator_http_reply *r)
+{
+	buf_free(&r->body);
+}
+
+/* ---- the pool ---- */
+
+static CURL *
+take(struct facilitator_http *h)
+{
+	CURL *easy = NULL;
+
+	pthread_mutex_lock(&h->lock);
+	if (h->n_idle > 0)
+		easy = h->idle[--h->n_idle];
+	pthread_mutex_unlock(&h->lock);
+	return easy != NULL ? easy : curl_easy_init();
+}
+
+static void
+give_back(struct facilitator_http *h, CURL *easy)
+{
+	pthread_mutex_lock(&h->lock);
+	if (h->n_idle < KEEP) {
+		h->idle[h->n_idle++] = easy;
+		easy = NULL;
+	}
+	pthread_mutex_unlock(&h->lock);
+	if (easy != NULL)
+		curl_easy_cleanup(easy);
+}
+
+/* ---- one transfer ---- */
+
+static size_t
+on_body(char *data, size_t size, size_t n, void *ctx)
+{
+	struct transfer *t = ctx;
+
+	buf_add(&t->reply->body, data, size * n);
+	/* Anything but what was given makes curl stop. */
+	return buf_status(&t->reply->body) == ST_OK ? size * n : 0;
+}
+
+static size_t
+on_header(char *data, size_t size, size_t n, void *ctx)
+{
+	struct transfer *t = ctx;
+
+	(void)data;
+	t->header_bytes += size * n;
+	return t->header_bytes <= HEADER_BYTES ? size * n : 0;
+}
+
+/* Options whose failure is remembered, so that a request never goes out with
+ * half of its settings. */
+struct setup {
+	CURL *easy;
+	CURLcode rc;
+};
+
+static void
+set_number(struct setup *s, CURLoption o, long v)
+{
+	if (s->rc == CURLE_OK)
+		s->rc = curl_easy_setopt(s->easy, o, v);
+}
+
+static void
+set_pointer(struct setup *s, CURLoption o, const void *v)
+{
+	if (s->rc == CURLE_OK)
+		s->rc = curl_easy_setopt(s->easy, o, v);
+}
+
+static void
+set_security(struct setup *s, const struct conf_facilitator *c)
+{
+	set_pointer(s, CURLOPT_PROTOCOLS_STR, "http,https");
+	set_number(s, CURLOPT_FOLLOWLOCATION, 0);
+	set_number(s, CURLOPT_NETRC, CURL_NETRC_IGNORED);
+	/* The environment's proxies are not for this; nobody asked them. */
+	set_pointer(s, CURLOPT_NOPROXY, "*");
+	set_number(s, CURLOPT_SSL_VERIFYPEER, 1);
+	set_number(s, CURLOPT_SSL_VERIFYHOST, 2);
+	set_number(s, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2);
+	if (c->ca_file != NULL) {
+		set_pointer(s, CURLOPT_CAINFO, c->ca_file);
+		/* Instead of the system's, not besides. */
+		set_pointer(s, CURLOPT_CAPATH, NULL);
+	}
+}
+
+static CURLcode
+set_all(CURL *easy, const struct facilitator_http *h, const char *url,
+    const struct facilitator_http_request *q, bool away, int64_t left_ms,
+    struct transfer *t)
+{
+	struct setup s = { .easy = easy, .rc = CURLE_OK };
+
+	curl_easy_reset(easy); /* keeps the connection */
+	set_pointer(&s, CURLOPT_URL, url);
+	set_number(&s, CURLOPT_NOSIGNAL, 1);
+	set_number(&s, CURLOPT_TIMEOUT_MS, (long)left_ms);
+	set_number(&s, CURLOPT_CONNECTTIMEOUT_MS,
+	    left_ms < CONNECT_MS ? (long)left_ms : CONNECT_MS);
+	set_number(&s, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
+	set_number(&s, CURLOPT_TCP_KEEPALIVE, 1);
+	set_number(&s, CURLOPT_MAXCONNECTS, 1);
+	set_number(&s, CURLOPT_FRESH_CONNECT, q->once ? 1 : 0);
+	set_pointer(&s, CURLOPT_USERAGENT, "tollbox");
+	set_pointer(
+	    &s, CURLOPT_HTTPHEADER, away ? h->headers_away : h->headers);
+	set_security(&s, h->conf);
+	if (q->body != NULL) {
+		set_number(&s, CURLOPT_POST, 1);
+		set_pointer(&s, CURLOPT_POSTFIELDS, q->body);
+		if (s.rc == CURLE_OK)
+			s.rc = curl_easy_setopt(easy,
+			    CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)q->len);
+	} else {
+		set_number(&s, CURLOPT_HTTPGET, 1);
+	}
+	if (s.rc == CURLE_OK)
+		s.rc = curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
+	if (s.rc == CURLE_OK)
+		s.rc =
+		    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
+	set_pointer(&s, CURLOPT_WRITEDATA, t);
+	set_pointer(&s, CURLOPT_HEADERDATA, t);
+	return s.rc;
+}
+
+/* Failures before the request: name, connection, handshake. The counters have
+ * to agree, for curl gives some of these codes for later trouble too. */
+static bool
+before_request(CURL *easy, CURLcode rc)
+{
+	curl_off_t pretransfer = 1;
+	long size = 1;
+
+	if (curl_easy_getinfo(easy, CURLINFO_REQUEST_SIZE, &size) != CURLE_OK ||
+	    curl_easy_getinfo(
+		easy, CURLINFO_PRETRANSFER_TIME_T, &pretransfer) != CURLE_OK ||
+	    size != 0 || pretransfer != 0)
+		return false;
+	return rc == CURLE_COULDNT_RESOLVE_HOST ||
+	       rc == CURLE_COULDNT_CONNECT || rc == CURLE_OPERATION_TIMEDOUT ||
+	       rc == CURLE_SSL_CONNECT_ERROR ||
+	       rc == CURLE_PEER_FAILED_VERIFICATION ||
+	       rc == CURLE_SSL_CACERT_BADFILE || rc == CURLE_SSL_CERTPROBLEM ||
+	       rc == CURLE_SSL_CIPHER || rc == CURLE_SSL_INVALIDCERTSTATUS ||
+	       rc == CURLE_SSL_ISSUER_ERROR ||
+	       rc == CURLE_UNSUPPORTED_PROTOCOL || rc == CURLE_URL_MALFORMAT;
+}
+
+/* What is wanted of the headers. */
+static void
+read_headers(const struct facilitator_http *h, CURL *easy,
+    struct facilitator_http_reply *r)
+{
+	struct curl_header *found = NULL;
+
+	if (curl_easy_header(
+		easy, "Content-Type", 0, CURLH_HEADER, -1, &found) == CURLHE_OK)
+		snprintf(r->type, sizeof(r->type), "%s", found->value);
+	/* The only sign that a catalogue takes us or does not. */
+	if (curl_easy_header(easy, "EXTENSION-RESPONSES", 0, CURLH_HEADER, -1,
+		&found) == CURLHE_OK)
+		log_info("facilitator %s: EXTENSION-RESPONSES: %.*s",
+		    h->conf->name, EXTENSIONS_LOGGED, found->value);
+}
+
+static enum status
+transfer(struct facilitator_http *h, CURL *easy, const char *url,
+    const struct facilitator_http_request *q, bool away,
+    struct facilitator_http_reply *r)
+{
+	struct transfer t = { .reply = r };
+	int64_t left = q->deadline_ms - io_now_ms();
+	CURLcode rc;
+
+	buf_clear(&r->body);
+	r->http = 0;
+	r->type[0] = '\0';
+	if (left <= 0) {
+		log_warn(
+		    "facilitator %s: %s: no time left", h->conf->name, q->path);
+		return ST_IO;
+	}
+	rc = set_all(easy, h, url, q, away, left, &t);
+	if (rc != CURLE_OK) {
+		log_err("facilitator %s: %s", h->conf->name,
+		    curl_easy_strerror(rc));
+		return ST_NOMEM;
+	}
+	rc = curl_easy_perform(easy);
+	(void)curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &r->http);
+	if (r->http != 0 || rc == CURLE_OK || !before_request(easy, rc))
+		r->sent = true;
+	if (rc != CURLE_OK) {
+		log_warn("facilitator %s: %s: %s (curl %d, HTTP %ld, %s)",
+		    h->conf->name, q->path, curl_easy_strerror(rc), (int)rc,
+		    r->http, r->sent ? "sent" : "not sent");
+		return ST_IO;
+	}
+	read_headers(h, easy, r);
+	return ST_OK;
+}
+
+/* ---- redirects ---- */
+
+/* The URL that the answer just read sends us on to, or NULL. */
+static char *
+redirected(CURL *easy, const struct facilitator_http_reply *r)
+{
+	char *to = NULL;
+
+	if (r->http != 307 && r->http != 308)
+		return NULL;
+	if (curl_easy_getinfo(easy, CURLINFO_REDIRECT_URL, &to) != CURLE_OK ||
+	    to == NULL)
+		return NULL;
+	return strdup(to);
+}
+
+static enum status
+ask(struct facilitator_http *h, CURL *easy,
+    const struct facilitator_http_request *q, const char *first,
+    struct facilitator_http_reply *r)
+{
+	OWN_FREE char *url = strdup(first);
+	bool away = false;
+	enum status st = url != NULL ? ST_OK : ST_NOMEM;
+	int hop;
+
+	for (hop = 0; st == ST_OK; hop++) {
+		char *to = NULL;
+
+		st = transfer(h, easy, url, q, away, r);
+		if (st != ST_OK)
+			break;
+		to = redirected(easy, r);
+		if (to == NULL)
+			break;
+		free(url);
+		url = to;
+		if (hop == HOPS ||
+		    !facilitator_redirect_ok(first, url, &away)) {
+			log_warn("facilitator %s: %s: redirect refused",
+			    h->conf->name, q->path);
+			break;
+		}
+	}
+	/* After the first hop something was sent, whatever comes. */
+	return st == ST_NOMEM && r->sent ? ST_IO : st;
+}
+
+enum status
+facilitator_http_ask(struct facilitator_http *h,
+    const struct facilitator_http_request *q, struct facilitator_http_reply *r)
+{
+	struct buf url;
+	CURL *easy = NULL;
+	enum status st = ST_NOMEM;
+
+	buf_init(&url, 8192);
+	buf_adds(&url, h->conf->url);
+	buf_adds(&url, q->path);
+	if (buf_status(&url) == ST_OK)
+		easy = take(h);
+	if (easy != NULL) {
+		st = ask(h, easy, q, buf_cstr(&url), r);
+		give_back(h, easy);
+	}
+	buf_free(&url);
+	return st;
+}

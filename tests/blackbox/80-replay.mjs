@@ -1,0 +1,181 @@
+// The same payment again: the same answer, one charge, and nothing for anybody else (api.md section 10).
+import assert from "node:assert/strict";
+import { decodeHeader, encodeHeader, highS, signV2 } from "../devnet/client.mjs";
+import { assertRefused, assertRun } from "./shape.mjs";
+import { until } from "./runner.mjs";
+import { HELLO } from "./world.mjs";
+
+const CLOCK = { runtime: "python3", source: "import time\nprint(time.time_ns())" };
+
+export default async function replay(test, world) {
+  function assertReplayed(answer, first) {
+    assert.equal(answer.status, first.answer.status, answer.text);
+    assert.ok(answer.bytes.equals(first.answer.bytes), "byte for byte");
+    assert.equal(answer.headers["idempotency-replayed"], "true");
+    for (const name of ["payment-response", "x-payment-response", "content-type"]) {
+      assert.equal(answer.headers[name], first.answer.headers[name], name);
+    }
+  }
+  const again = (first, more) => world.free(first.payer, () => world.send({ body: first.body, headers: first.header, ...more }));
+  const other = (first, body) => world.free(first.payer, () => world.send({ body, headers: first.header }));
+
+  let kept;
+  for (const version of [2, 1]) {
+    await test(`v${version}: the same payment and body get the stored answer`, async () => {
+      kept = await world.run(CLOCK, { version });
+      assert.equal(kept.answer.headers["idempotency-replayed"], undefined);
+      assertReplayed(await again(kept), kept);
+      assertReplayed(await again(kept, { path: "/execute?utm_source=x" }), kept);
+    });
+  }
+
+  await test("an answer that is an error is stored too", async () => {
+    const first = await world.run({ runtime: "python3", source: "raise SystemExit(3)" });
+    assertReplayed(await again(first), first);
+  });
+
+  await test("big answers are stored whole", async () => {
+    const first = await world.run({ runtime: "python3", source: "print('\\x01' * 1000000)" });
+    assertReplayed(await again(first), first);
+  });
+
+  await test("the v1 spelling of a v2 payment is the same payment", async () => {
+    const first = await world.run(CLOCK);
+    const { payload } = decodeHeader(Object.values(first.header)[0]);
+    const headers = { "X-PAYMENT": encodeHeader({ x402Version: 1, scheme: "exact", network: world.info.networkV1, payload }) };
+    const answer = await world.free(first.payer, () => world.send({ body: first.body, headers }));
+    assert.equal(answer.json?.stdout, first.stdout);
+    assertRefused(await world.free(first.payer, () => world.send({ body: HELLO, headers })), "PAYMENT_REPLAYED");
+  });
+
+  const variants = [
+    ["another program", JSON.stringify(HELLO)],
+    ["the same program with a blank more", `${JSON.stringify(CLOCK)} `],
+    ["a body that is no JSON", "x"],
+    ["no body", ""],
+    ["a body of another price", JSON.stringify({ ...CLOCK, limits: { timeoutMs: 60001 } })],
+  ];
+  for (const [name, body] of variants) {
+    await test(`the same payment for ${name}: 409`, async () => {
+      assertRefused(await other(kept, body), "PAYMENT_REPLAYED");
+    });
+  }
+
+  await test("what can be read on the chain does not open the answer", async () => {
+    const first = await world.run(CLOCK);
+    const payment = decodeHeader(Object.values(first.header)[0]);
+    const spoil = async (change) => {
+      const headers = { "PAYMENT-SIGNATURE": encodeHeader({ ...payment, payload: { ...payment.payload, signature: await change(payment.payload.signature) } }) };
+      return world.free(first.payer, () => world.send({ body: first.body, headers }));
+    };
+    const thief = world.nextPayer();
+    const { nonce } = payment.payload.authorization;
+    const forged = await signV2(await world.requirement(), thief.privateKey, { from: first.payer.address, nonce });
+    for (const change of [highS, (signature) => `${signature.slice(0, 20)}0000${signature.slice(24)}`, (signature) => signature + "00".repeat(64), () => forged.signature]) {
+      const answer = await spoil(change);
+      assert.equal(answer.status, 402, answer.text);
+      assert.ok(!answer.text.includes(first.stdout.trim()));
+    }
+  });
+
+  await test("the same nonce signed for another amount is the same payment, and no second charge", async () => {
+    const first = await world.run(CLOCK);
+    const { nonce } = decodeHeader(Object.values(first.header)[0]).payload.authorization;
+    const body = JSON.stringify({ ...CLOCK, limits: { timeoutMs: 60001 } });
+    const headers = await world.payment({ payer: first.payer, amount: "20000", sign: { nonce } });
+    assertRefused(await world.free(first.payer, () => world.send({ body, headers })), "PAYMENT_REPLAYED");
+  });
+
+  await test("the same nonce of another payer is another payment", async () => {
+    const first = await world.run(CLOCK);
+    const { nonce } = decodeHeader(Object.values(first.header)[0]).payload.authorization;
+    const payer = world.nextPayer();
+    const answer = await world.send({ body: first.body, headers: await world.payment({ payer, sign: { nonce } }) });
+    assertRun(answer, { world, body: first.body, payer, amount: "1000" });
+    assert.notEqual(answer.json.stdout, first.stdout);
+  });
+
+  await test("a nonce that was used elsewhere buys nothing", async () => {
+    const payer = world.nextPayer();
+    const headers = await world.payment({ payer });
+    const paymentPayload = decodeHeader(headers["PAYMENT-SIGNATURE"]);
+    const settled = await fetch(`${world.info.facilitatorUrl}/settle`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ x402Version: 2, paymentPayload, paymentRequirements: await world.requirement() }),
+    });
+    assert.equal((await settled.json()).success, true);
+    const { result, ...moved } = await world.moved(payer, () => world.send({ body: CLOCK, headers }));
+    assert.deepEqual(moved, { payer: 0n, seller: 0n });
+    assertRefused(result, "PAYMENT_REPLAYED");
+  });
+
+  // Above some number of waiting twins the service may say busy; those who come again get the same answer.
+  async function patient(body, headers) {
+    return until("an answer that is not busy", async () => {
+      const answer = await world.send({ body, headers });
+      if (answer.status === 503) {
+        assertRefused(answer, "SERVICE_BUSY");
+        return null;
+      }
+      return answer;
+    }, { withinMs: 60_000, everyMs: 200 });
+  }
+
+  await test("one payment 20 times at once: one charge, one run, equal answers", async () => {
+    const payer = world.nextPayer();
+    const body = JSON.stringify({ runtime: "python3", source: "import time\ntime.sleep(0.5)\nprint(time.time_ns())" });
+    const headers = await world.payment({ payer });
+    const settles = world.faults.stats().settle.calls;
+    const { result, ...moved } = await world.moved(payer, () => Promise.all(Array.from({ length: 20 }, () => patient(body, headers))));
+    assert.deepEqual(moved, { payer: -1000n, seller: 1000n });
+    assert.equal(world.faults.stats().settle.calls - settles, 1);
+    assertRun(result[0], { world, body, payer, amount: "1000" });
+    assert.ok(result.every(({ bytes }) => bytes.equals(result[0].bytes)));
+    assert.equal(result.filter(({ headers: { "idempotency-replayed": replayed } }) => replayed === undefined).length, 1);
+  });
+
+  await test("one payment for 8 programs at once: one of them runs", async () => {
+    const payer = world.nextPayer();
+    const headers = await world.payment({ payer });
+    const { result, ...moved } = await world.moved(payer, () =>
+      Promise.all(Array.from({ length: 8 }, (_, index) => world.send({ body: { ...CLOCK, stdin: String(index) }, headers }))));
+    assert.deepEqual(moved, { payer: -1000n, seller: 1000n });
+    const statuses = result.map(({ status }) => status).sort();
+    assert.deepEqual(statuses, [200, 409, 409, 409, 409, 409, 409, 409]);
+  });
+
+  await test("a client that goes away gets its answer later", async () => {
+    const payer = world.nextPayer();
+    const headers = await world.payment({ payer });
+    const body = JSON.stringify({ runtime: "python3", source: "import time\ntime.sleep(1.5)\nprint('still here')" });
+    const { result, ...moved } = await world.moved(payer, async () => {
+      await assert.rejects(world.send({ body, headers, abortAfterMs: 600 }));
+      return world.send({ body, headers });
+    });
+    assertRun(result, { world, body, payer, amount: "1000" });
+    assert.equal(result.json.stdout, "still here\n");
+    assert.deepEqual(moved, { payer: -1000n, seller: 1000n });
+  });
+
+  await test("a running program gets its time at SIGTERM, then all ends with 0", async () => {
+    const payer = world.nextPayer();
+    const headers = await world.payment({ payer });
+    const body = JSON.stringify({ runtime: "python3", source: "import time\ntime.sleep(2)\nprint('drained')" });
+    const running = world.send({ body, headers });
+    await until("the program runs", () => world.processes().bwrap.length > 0);
+    const stopped = world.stack.stop();
+    const answer = await running;
+    assertRun(answer, { world, body, payer, amount: "1000" });
+    assert.equal(answer.json.stdout, "drained\n");
+    assert.equal(await stopped, 0);
+    await world.start();
+  });
+
+  await test("after a restart the stored answer is there", async () => {
+    assertReplayed(await again(kept), kept);
+  });
+  await test("after a restart the payment is still used up", async () => {
+    assertRefused(await other(kept, JSON.stringify(HELLO)), "PAYMENT_REPLAYED");
+  });
+}

@@ -1,0 +1,181 @@
+// Many runs, and parts that die: nothing may leak, and service comes back by itself.
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { readProcess } from "../harness/stack.mjs";
+import { assertRun } from "./shape.mjs";
+import { until } from "./runner.mjs";
+import { HELLO } from "./world.mjs";
+
+const BACK_WITHIN_MS = 2000;
+
+const list = (folder) => {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+};
+
+/** Names of entries below `folder` that a user has left (the daemon's two users own nothing outside of their own folders). */
+function ownedBy(folder, uids) {
+  return list(folder).filter((name) => {
+    try {
+      return uids.includes(statSync(join(folder, name)).uid);
+    } catch {
+      return false;
+    }
+  });
+}
+
+const uidOf = (pid) => Number(/^Uid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))[1]);
+
+/** Everything that could leak, as numbers and lists that must be the same before and after. */
+function inventory(world) {
+  const { all, serve, gate, boxer } = world.processes();
+  const uids = [uidOf(gate.pid), uidOf(boxer.pid)];
+  const folder = dirname(world.stack.ca);
+  const state = join(world.folder, "state");
+  return {
+    processes: all.length,
+    mounts: readFileSync("/proc/self/mountinfo", "utf8").split("\n").filter((line) => /bwrap|newroot|\/box/.test(line)).length,
+    descriptors: [serve, gate, boxer].map(({ pid }) => list(`/proc/${pid}/fd`).length),
+    files: [...list(folder), ...list(state)].sort(),
+    bodies: list(join(folder, "nginx-body")).concat(list(join(folder, "nginx-fastcgi"))).length,
+    owned: ["/tmp", "/var/tmp", "/dev/shm"].flatMap((place) => ownedBy(place, uids)),
+    groups: controlGroups(boxer.pid).length,
+  };
+}
+
+// The groups below those that the boxer itself is in or was given, found by the instance's name.
+function controlGroups(boxer) {
+  const found = [];
+  const walk = (folder, depth) => {
+    for (const entry of readdirSync(folder, { withFileTypes: true })) {
+      if (entry.isDirectory()) {
+        found.push(join(folder, entry.name));
+        if (depth > 0) {
+          walk(join(folder, entry.name), depth - 1);
+        }
+      }
+    }
+  };
+  try {
+    walk("/sys/fs/cgroup", 4);
+  } catch {
+    // A group that vanishes while it is walked is none that leaks.
+  }
+  assert.ok(boxer);
+  return found.filter((path) => /\/run-\d+(\/|$)/.test(path));
+}
+
+export default async function load(test, world) {
+  const settled = async () => {
+    await world.idle();
+    return inventory(world);
+  };
+
+  await test("100 requests at concurrency 8 leak nothing", async () => {
+    // What is opened once (a connection to the facilitator for each slot) is there before the count begins.
+    await Promise.all(Array.from({ length: 8 }, () => world.run(HELLO)));
+    const before = await settled();
+    let next = 0;
+    const worker = async () => {
+      while (next < 100) {
+        const number = next++;
+        const runtime = number % 4 === 0 ? "node" : "python3";
+        const source = runtime === "node" ? `console.log(${number})` : `print(${number}); open('f', 'w').write('x' * 10000)`;
+        const { stdout } = await world.run({ runtime, source, stdin: "x".repeat(300_000) });
+        assert.equal(stdout, `${number}\n`);
+      }
+    };
+    await Promise.all(Array.from({ length: 8 }, worker));
+    await until("all is as before", async () => JSON.stringify(await settled()) === JSON.stringify(before), { withinMs: 8000, everyMs: 300 }).catch(
+      async () => assert.deepEqual(await settled(), before),
+    );
+  }, { timeoutMs: 300_000 });
+
+  await test("20 refused requests, floods and time-outs leak nothing", async () => {
+    const before = await settled();
+    const jobs = [
+      { runtime: "python3", source: "while True: print('x' * 1000)", limits: { maxOutputBytes: 4096 } },
+      { runtime: "python3", source: "import subprocess, time\nfor _ in range(20): subprocess.Popen(['sleep', '60'])\ntime.sleep(60)", limits: { timeoutMs: 500 } },
+      { runtime: "python3", source: "x = bytearray(200 << 20)", limits: { maxMemoryBytes: 33554432 } },
+      { runtime: "node", source: "process.kill(process.pid, 'SIGKILL')" },
+    ];
+    for (const job of jobs) {
+      await Promise.all(Array.from({ length: 4 }, () => world.run(job)));
+    }
+    for (let index = 0; index < 20; index++) {
+      await world.send({ body: "no JSON", headers: await world.payment({ payer: world.nextPayer() }) });
+    }
+    await until("all is as before", async () => JSON.stringify(await settled()) === JSON.stringify(before), { withinMs: 8000, everyMs: 300 }).catch(
+      async () => assert.deepEqual(await settled(), before),
+    );
+  }, { timeoutMs: 300_000 });
+
+  /** Kills one part and says how long it took until all is there again. */
+  async function killed(part) {
+    const { pid, started } = world.processes()[part];
+    process.kill(pid, "SIGKILL");
+    const begin = performance.now();
+    await until(`${part} is back`, async () => {
+      const now = world.processes()[part];
+      return now && (now.pid !== pid || now.started !== started) && (await world.health());
+    }, { withinMs: BACK_WITHIN_MS + 20_000, everyMs: 20 });
+    return performance.now() - begin;
+  }
+
+  for (const part of ["gate", "boxer"]) {
+    await test(`the ${part} is killed: service is back within ${BACK_WITHIN_MS} ms, and a paid run works`, async () => {
+      const { pid } = world.processes().serve;
+      const tookMs = await killed(part);
+      assert.ok(tookMs < BACK_WITHIN_MS, `${tookMs.toFixed(0)} ms`);
+      assert.equal(world.processes().serve.pid, pid, "the supervisor is the same");
+      await world.run(HELLO);
+    });
+
+    await test(`the ${part} is killed in mid-run: the same payment gets its run, with one charge`, async () => {
+      const payer = world.nextPayer();
+      const headers = await world.payment({ payer });
+      const body = JSON.stringify({ runtime: "python3", source: "import time\ntime.sleep(2)\nprint('run')" });
+      const { result, ...moved } = await world.moved(payer, async () => {
+        const first = world.send({ body, headers });
+        await until("the program runs", () => world.processes().bwrap.length > 0);
+        await until("and has begun", async () => (await world.held(payer.address)) % 1000n === 0n);
+        await killed(part);
+        const { status, json } = await first;
+        assert.ok([500, 502, 503].includes(status), `${status}`);
+        assert.equal(json.error.billable, false);
+        return until("an answer", async () => {
+          const answer = await world.send({ body, headers });
+          return answer.status === 200 && answer;
+        }, { withinMs: 15_000, everyMs: 300 });
+      });
+      assertRun(result, { world, body, payer, amount: "1000" });
+      assert.equal(result.json.stdout, "run\n");
+      assert.deepEqual(moved, { payer: -1000n, seller: 1000n });
+    });
+  }
+
+  await test("the supervisor is killed: nothing of it stays, and after a new start the run that was owed is had", async () => {
+    const payer = world.nextPayer();
+    const headers = await world.payment({ payer });
+    const body = JSON.stringify({ runtime: "python3", source: "import time\ntime.sleep(2)\nprint('run')" });
+    const { result, ...moved } = await world.moved(payer, async () => {
+      const first = world.send({ body, headers }).catch((error) => error);
+      await until("the program runs", () => world.processes().bwrap.length > 0);
+      await until("it was charged", async () => (await world.held(payer.address)) < 1_000_000_000n);
+      const { all, serve } = world.processes();
+      process.kill(serve.pid, "SIGKILL");
+      assert.equal(await world.stack.exited, 1, "run.sh says that something went wrong");
+      await until("all is gone", () => all.every(({ pid, started }) => readProcess(pid)?.started !== started));
+      await first;
+      world.send.close();
+      await world.start();
+      return world.send({ body, headers });
+    });
+    assertRun(result, { world, body, payer, amount: "1000" });
+    assert.deepEqual(moved, { payer: -1000n, seller: 1000n });
+  });
+}

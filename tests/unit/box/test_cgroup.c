@@ -1,0 +1,409 @@
+/* The real file systems of this host: runs as root. */
+#include "box/cgroup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "box/cgroup_place.h"
+
+#define MIB (1ull << 20)
+
+static enum cgroup_kind kind;
+static char name[32];
+
+static int
+setup(void **state)
+{
+	struct fault f = { 0 };
+
+	(void)state;
+	if (getuid() != 0) {
+		print_error("must run as root\n");
+		return -1;
+	}
+	kind = cgroup_detect();
+	(void)snprintf(name, sizeof(name), "t-cgroup-%d", (int)getpid());
+	if (kind == CGROUP_NONE ||
+	    cgroup_prepare(kind, name, 0, 0, &f) != ST_OK) {
+		print_error("no cgroups: %s\n", f.message);
+		return -1;
+	}
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	struct place p;
+
+	(void)state;
+	cgroup_remove(kind, name);
+	if (place_find(&p, kind, name) != ST_OK)
+		return -1;
+	for (size_t i = 0; i < p.n; i++) {
+		if (access(p.dir[i], F_OK) == 0) {
+			print_error("%s is left\n", p.dir[i]);
+			return -1;
+		}
+	}
+	return 0;
+}
+
+/* Start a child in the group that does fn(arg) and exits with its result. */
+static pid_t
+start_in(const struct cgroup *g, int (*fn)(void *arg), void *arg)
+{
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		if (cgroup_enter(g) < 0)
+			_exit(99);
+		_exit(fn(arg));
+	}
+	return pid;
+}
+
+static int
+status_of(pid_t pid)
+{
+	int status = 0;
+
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return status;
+}
+
+/* rmdir may find a task for a moment after it was reaped. */
+static void
+close_soon(struct cgroup *g)
+{
+	for (int i = 0; i < 200; i++) {
+		if (cgroup_close(g))
+			return;
+		usleep(5000);
+	}
+	fail_msg("the group does not go");
+}
+
+static int
+touch(void *arg)
+{
+	size_t len = *(size_t *)arg;
+	char *p = mmap(NULL, len, PROT_READ | PROT_WRITE,
+	    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		return 98;
+	memset(p, 1, len);
+	return 0;
+}
+
+static int
+touch_shared_and_wait(void *arg)
+{
+	size_t len = *(size_t *)arg;
+	char *p = mmap(NULL, len, PROT_READ | PROT_WRITE,
+	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		return 98;
+	memset(p, 1, len);
+	pause();
+	return 0;
+}
+
+static int
+touch_and_wait(void *arg)
+{
+	int rc = touch(arg);
+
+	if (rc != 0)
+		return rc;
+	pause();
+	return 0;
+}
+
+static int
+burn(void *arg)
+{
+	volatile unsigned n = 0;
+
+	(void)arg;
+	while (clock() < CLOCKS_PER_SEC / 5)
+		n++;
+	return 0;
+}
+
+static int
+fork_many(void *arg)
+{
+	int made = 0;
+
+	(void)arg;
+	for (int i = 0; i < 20; i++) {
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			pause();
+			_exit(0);
+		}
+		if (pid > 0)
+			made++;
+	}
+	return made;
+}
+
+static void
+within_the_limit(void **state)
+{
+	struct cgroup *g;
+	struct cgroup_use u;
+	size_t len = 20 * MIB;
+
+	(void)state;
+	assert_int_equal(cgroup_open(&g, kind, name, 1), ST_OK);
+	assert_int_equal(cgroup_limit(g, 64 * MIB, 10), ST_OK);
+	assert_int_equal(status_of(start_in(g, touch, &len)), 0);
+	assert_int_equal(cgroup_use(g, &u), ST_OK);
+	assert_true(u.memory_peak >= len && u.memory_peak < 40 * MIB);
+	assert_true(u.oom_kills == 0);
+	assert_true(u.tasks_refused == 0);
+	assert_true(u.cpu_us > 0);
+	close_soon(g);
+}
+
+static void
+over_the_limit(void **state)
+{
+	struct cgroup *g;
+	struct cgroup_use u;
+	size_t len = 100 * MIB;
+	int status;
+
+	(void)state;
+	assert_int_equal(cgroup_open(&g, kind, name, 2), ST_OK);
+	assert_int_equal(cgroup_limit(g, 32 * MIB, 10), ST_OK);
+	status = status_of(start_in(g, touch, &len));
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	assert_int_equal(cgroup_use(g, &u), ST_OK);
+	assert_true(u.oom_kills == 1);
+	assert_true(u.memory_peak > 24 * MIB && u.memory_peak <= 32 * MIB);
+	close_soon(g);
+}
+
+static void
+limits_move_both_ways(void **state)
+{
+	struct cgroup *g;
+	size_t len = 50 * MIB;
+	int status;
+
+	(void)state;
+	assert_int_equal(cgroup_open(&g, kind, name, 3), ST_OK);
+	assert_int_equal(cgroup_limit(g, 512 * MIB, 10), ST_OK);
+	assert_int_equal(cgroup_limit(g, 32 * MIB, 10), ST_OK);
+	status = status_of(start_in(g, touch, &len));
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(cgroup_limit(g, 128 * MIB, 10), ST_OK);
+	assert_int_equal(status_of(start_in(g, touch, &len)), 0);
+	close_soon(g);
+}
+
+/* Wait until what the group holds has reached len. */
+static void
+await_memory(struct cgroup *g, struct cgroup_use *u, size_t len)
+{
+	for (int i = 0; i < 500; i++) {
+		assert_int_equal(cgroup_use(g, u), ST_OK);
+		if (u->memory_anon + u->memory_shmem >= len)
+			return;
+		usleep(10000);
+	}
+	fail_msg("never came to %zu bytes", len);
+}
+
+static void
+memory_now(void **state)
+{
+	struct cgroup *g;
+	struct cgroup_use u;
+	size_t len = 40 * MIB;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(cgroup_open(&g, kind, name, 4), ST_OK);
+	assert_int_equal(cgroup_limit(g, 128 * MIB, 10), ST_OK);
+	pid = start_in(g, touch_and_wait, &len);
+	await_memory(g, &u, len - MIB);
+	assert_true(u.memory_anon > len - MIB && u.memory_anon < len + 4 * MIB);
+	assert_true(u.memory_shmem < 2 * MIB);
+	cgroup_kill(g);
+	assert_int_equal(status_of(pid), SIGKILL);
+
+	pid = start_in(g, touch_shared_and_wait, &len);
+	await_memory(g, &u, len - MIB);
+	assert_true(u.memory_shmem > len - MIB);
+	assert_true(u.memory_anon < 4 * MIB);
+	cgroup_kill(g);
+	assert_int_equal(status_of(pid), SIGKILL);
+	close_soon(g);
+}
+
+static void
+cpu_time(void **state)
+{
+	struct cgroup *g;
+	struct cgroup_use u;
+
+	(void)state;
+	assert_int_equal(cgroup_open(&g, kind, name, 5), ST_OK);
+	assert_int_equal(status_of(start_in(g, burn, NULL)), 0);
+	assert_int_equal(cgroup_use(g, &u), ST_OK);
+	assert_true(u.cpu_us >= 190000 && u.cpu_us < 400000);
+	close_soon(g);
+}
+
+static void
+tasks_are_limited_and_killed(void **state)
+{
+	struct cgroup *g;
+	struct cgroup_use u;
+	int status, pidfd;
+	struct pollfd p = { .events = POLLIN };
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(cgroup_open(&g, kind, name, 6), ST_OK);
+	assert_int_equal(cgroup_limit(g, 64 * MIB, 5), ST_OK);
+	status = status_of(start_in(g, fork_many, NULL));
+	assert_int_equal(WEXITSTATUS(status), 4);
+	assert_int_equal(cgroup_use(g, &u), ST_OK);
+	/* The counter tells that it happened; how often, kernels differ. */
+	assert_true(u.tasks_refused > 0);
+	/* Its orphans live on, so the group cannot go. */
+	assert_false(cgroup_close(g));
+	cgroup_kill(g);
+	close_soon(g);
+
+	/* A stranger outside lives. */
+	pid = fork();
+	if (pid == 0) {
+		pause();
+		_exit(0);
+	}
+	pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	p.fd = pidfd;
+	assert_int_equal(cgroup_open(&g, kind, name, 7), ST_OK);
+	cgroup_kill(g);
+	assert_int_equal(poll(&p, 1, 50), 0);
+	kill(pid, SIGKILL);
+	status_of(pid);
+	close(pidfd);
+	close_soon(g);
+}
+
+static void
+number_taken(void **state)
+{
+	struct cgroup *a, *b;
+
+	(void)state;
+	assert_int_equal(cgroup_open(&a, kind, name, 8), ST_OK);
+	assert_int_equal(cgroup_open(&b, kind, name, 8), ST_CONFLICT);
+	assert_null(b);
+	/* The loser has removed nothing of the first one's. */
+	assert_int_equal(cgroup_limit(a, 64 * MIB, 5), ST_OK);
+	close_soon(a);
+}
+
+static void
+what_an_earlier_life_left(void **state)
+{
+	struct cgroup *g, *again;
+	size_t len = MIB;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(cgroup_open(&g, kind, name, 9), ST_OK);
+	pid = start_in(g, touch_and_wait, &len);
+	usleep(20000);
+	cgroup_sweep(kind, name);
+	assert_int_equal(status_of(pid), SIGKILL);
+	assert_int_equal(cgroup_open(&again, kind, name, 9), ST_OK);
+	close_soon(again);
+	assert_true(cgroup_close(g));
+}
+
+static void
+hostile_names(void **state)
+{
+	static const char *const bad[] = { "", "..", "a/b", "A", "x_y", "a.b",
+		"../memory", " " };
+	struct fault f;
+	struct cgroup *g;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		assert_int_equal(cgroup_prepare(kind, bad[i], 0, 0, &f), ST_IO);
+		assert_int_not_equal(cgroup_open(&g, kind, bad[i], 1), ST_OK);
+		assert_null(g);
+	}
+	assert_int_not_equal(cgroup_open(&g, kind, "t-not-prepared", 1), ST_OK);
+	assert_int_equal(cgroup_prepare(CGROUP_NONE, name, 0, 0, &f), ST_OK);
+}
+
+static void
+no_descriptor_leaks(void **state)
+{
+	struct cgroup *g;
+	struct cgroup_use u;
+	int before = dup(0), after;
+
+	(void)state;
+	close(before);
+	for (unsigned i = 0; i < 20; i++) {
+		assert_int_equal(cgroup_open(&g, kind, name, 100 + i), ST_OK);
+		assert_int_equal(cgroup_limit(g, 64 * MIB, 5), ST_OK);
+		assert_int_equal(cgroup_use(g, &u), ST_OK);
+		cgroup_kill(g);
+		close_soon(g);
+	}
+	after = dup(0);
+	close(after);
+	assert_int_equal(after, before);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(within_the_limit),
+		cmocka_unit_test(over_the_limit),
+		cmocka_unit_test(limits_move_both_ways),
+		cmocka_unit_test(memory_now),
+		cmocka_unit_test(cpu_time),
+		cmocka_unit_test(tasks_are_limited_and_killed),
+		cmocka_unit_test(number_taken),
+		cmocka_unit_test(what_an_earlier_life_left),
+		cmocka_unit_test(hostile_names),
+		cmocka_unit_test(no_descriptor_leaks),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

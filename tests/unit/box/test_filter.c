@@ -1,0 +1,370 @@
+#include "box/filter.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/ioprio.h>
+#include <linux/sched.h>
+#include <linux/seccomp.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define HIGH (1ull << 32)
+
+static struct sock_filter code[BPF_MAXINSNS];
+static size_t n_code;
+
+static int
+setup(void **state)
+{
+	int fd;
+	ssize_t n;
+
+	(void)state;
+	assert_int_equal(filter_make(&fd), ST_OK);
+	n = read(fd, code, sizeof(code));
+	assert_true(n > 0 && n % (ssize_t)sizeof(code[0]) == 0);
+	n_code = (size_t)n / sizeof(code[0]);
+	close(fd);
+	return 0;
+}
+
+/* What the kernel's interpreter would say: as much of classic BPF as
+ * libseccomp writes. Independent of who runs the test and of what the running
+ * kernel has. */
+static uint32_t
+run(uint32_t arch, uint32_t nr, const uint64_t arg[6])
+{
+	struct seccomp_data d = { .nr = (int)nr, .arch = arch };
+	uint32_t a = 0;
+	size_t pc = 0;
+
+	memcpy(d.args, arg, sizeof(d.args));
+	for (;;) {
+		assert_true(pc < n_code);
+		const struct sock_filter *i = &code[pc++];
+
+		switch (i->code) {
+		case BPF_LD | BPF_W | BPF_ABS:
+			assert_true(i->k + sizeof(a) <= sizeof(d));
+			memcpy(&a, (const char *)&d + i->k, sizeof(a));
+			break;
+		case BPF_ALU | BPF_AND | BPF_K:
+			a &= i->k;
+			break;
+		case BPF_JMP | BPF_JA:
+			pc += i->k;
+			break;
+		case BPF_JMP | BPF_JEQ | BPF_K:
+			pc += a == i->k ? i->jt : i->jf;
+			break;
+		case BPF_JMP | BPF_JGT | BPF_K:
+			pc += a > i->k ? i->jt : i->jf;
+			break;
+		case BPF_JMP | BPF_JGE | BPF_K:
+			pc += a >= i->k ? i->jt : i->jf;
+			break;
+		case BPF_JMP | BPF_JSET | BPF_K:
+			pc += (a & i->k) != 0 ? i->jt : i->jf;
+			break;
+		case BPF_RET | BPF_K:
+			return i->k;
+		default:
+			fail_msg("instruction %#x", i->code);
+		}
+	}
+}
+
+static uint32_t
+native(long nr, uint64_t a0, uint64_t a1)
+{
+	const uint64_t arg[6] = { a0, a1 };
+
+	return run(AUDIT_ARCH_X86_64, (uint32_t)nr, arg);
+}
+
+#define ALLOW SECCOMP_RET_ALLOW
+#define REFUSE(e) (SECCOMP_RET_ERRNO | (uint32_t)(e))
+
+static void
+always_refused(void **state)
+{
+	/* sandbox-facts.md 8, each of them. */
+	static const long eperm[] = { SYS_mount, SYS_umount2, SYS_pivot_root,
+		SYS_chroot, SYS_move_mount, SYS_open_tree, SYS_fsopen,
+		SYS_fsconfig, SYS_fsmount, SYS_fspick, SYS_mount_setattr,
+		SYS_unshare, SYS_setns, SYS_ptrace, SYS_process_vm_readv,
+		SYS_process_vm_writev, SYS_process_madvise, SYS_kcmp,
+		SYS_pidfd_getfd, SYS_keyctl, SYS_add_key, SYS_request_key,
+		SYS_bpf, SYS_perf_event_open, SYS_userfaultfd, SYS_kexec_load,
+		SYS_kexec_file_load, SYS_init_module, SYS_finit_module,
+		SYS_delete_module, SYS_reboot, SYS_swapon, SYS_swapoff,
+		SYS_acct, SYS_quotactl, SYS_quotactl_fd, SYS_name_to_handle_at,
+		SYS_open_by_handle_at, SYS_syslog, SYS_settimeofday,
+		SYS_clock_settime, SYS_adjtimex, SYS_clock_adjtime, SYS_iopl,
+		SYS_ioperm, SYS_modify_ldt, SYS_sethostname, SYS_setdomainname,
+		SYS_vhangup, SYS_fanotify_init, SYS_mbind, SYS_set_mempolicy,
+		SYS_migrate_pages, SYS_move_pages, SYS_shmget, SYS_msgget,
+		SYS_semget, SYS_personality, 467 /* open_tree_attr */ };
+	static const long enosys[] = { SYS_clone3, SYS_io_uring_setup,
+		SYS_io_uring_enter, SYS_io_uring_register, SYS_memfd_secret };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(eperm) / sizeof(eperm[0]); i++) {
+		assert_int_equal(native(eperm[i], 0, 0), REFUSE(EPERM));
+		assert_int_equal(native(eperm[i], ~0ull, ~0ull), REFUSE(EPERM));
+	}
+	for (size_t i = 0; i < sizeof(enosys) / sizeof(enosys[0]); i++)
+		assert_int_equal(native(enosys[i], 0, 0), REFUSE(ENOSYS));
+}
+
+static void
+ordinary_calls_pass(void **state)
+{
+	static const long fine[] = { SYS_read, SYS_write, SYS_openat,
+		SYS_openat2, SYS_mmap, SYS_execve, SYS_fork, SYS_vfork,
+		SYS_wait4, SYS_kill, SYS_futex, SYS_prctl, SYS_seccomp,
+		SYS_memfd_create, SYS_getrandom, SYS_bind, SYS_connect,
+		SYS_epoll_wait, SYS_clock_gettime, SYS_setrlimit,
+		SYS_close_range, SYS_pidfd_open, SYS_sched_getaffinity };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(fine) / sizeof(fine[0]); i++)
+		assert_int_equal(native(fine[i], 1, 1), ALLOW);
+}
+
+static void
+clone_without_namespaces(void **state)
+{
+	static const uint64_t bad[] = { CLONE_NEWNS, CLONE_NEWCGROUP,
+		CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWPID,
+		CLONE_NEWNET };
+	const uint64_t thread = CLONE_VM | CLONE_FS | CLONE_FILES |
+				CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |
+				CLONE_SETTLS | CLONE_PARENT_SETTID |
+				CLONE_CHILD_CLEARTID;
+
+	(void)state;
+	assert_int_equal(native(SYS_clone, SIGCHLD, 0), ALLOW);
+	assert_int_equal(native(SYS_clone, thread, 0), ALLOW);
+	assert_int_equal(
+	    native(SYS_clone, CLONE_VM | CLONE_VFORK | SIGCHLD, 0), ALLOW);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		assert_int_equal(
+		    native(SYS_clone, bad[i] | SIGCHLD, 0), REFUSE(EPERM));
+		assert_int_equal(native(SYS_clone, bad[i] | thread | HIGH, 0),
+		    REFUSE(EPERM));
+	}
+}
+
+static void
+no_typing_into_terminals(void **state)
+{
+	static const uint64_t bad[] = { TIOCSTI, TIOCLINUX };
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(native(SYS_ioctl, 0, bad[i]), REFUSE(EPERM));
+		/* The kernel looks at the low half only. */
+		assert_int_equal(
+		    native(SYS_ioctl, 0, bad[i] | HIGH), REFUSE(EPERM));
+		assert_int_equal(native(SYS_ioctl, 0, bad[i] | 0xabcdull << 40),
+		    REFUSE(EPERM));
+	}
+	assert_int_equal(native(SYS_ioctl, 0, TCGETS), ALLOW);
+	assert_int_equal(native(SYS_ioctl, TIOCSTI, FIONREAD), ALLOW);
+}
+
+static void
+socket_families(void **state)
+{
+	(void)state;
+	for (uint64_t f = 0; f < 64; f++) {
+		bool fine = f == AF_UNIX || f == AF_INET || f == AF_INET6;
+
+		assert_int_equal(native(SYS_socket, f, SOCK_STREAM),
+		    fine ? ALLOW : REFUSE(EAFNOSUPPORT));
+		assert_int_equal(native(SYS_socket, f | HIGH, SOCK_STREAM),
+		    REFUSE(EAFNOSUPPORT));
+	}
+	assert_int_equal(native(SYS_socket, ~0ull, 0), REFUSE(EAFNOSUPPORT));
+	assert_int_equal(native(SYS_socketpair, AF_UNIX, 0), ALLOW);
+	assert_int_equal(
+	    native(SYS_socketpair, AF_TIPC, 0), REFUSE(EAFNOSUPPORT));
+	assert_int_equal(
+	    native(SYS_socketpair, AF_VSOCK, 0), REFUSE(EAFNOSUPPORT));
+}
+
+static void
+pid_1_is_left_alone(void **state)
+{
+	static const long by_pid[] = { SYS_sched_setaffinity,
+		SYS_sched_setscheduler, SYS_sched_setparam, SYS_sched_setattr };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(by_pid) / sizeof(by_pid[0]); i++) {
+		assert_int_equal(native(by_pid[i], 0, 0), ALLOW);
+		assert_int_equal(native(by_pid[i], 2, 0), ALLOW);
+		assert_int_equal(native(by_pid[i], 1, 0), REFUSE(EPERM));
+		assert_int_equal(native(by_pid[i], 1 | HIGH, 0), REFUSE(EPERM));
+	}
+	assert_int_equal(native(SYS_prlimit64, 0, RLIMIT_CPU), ALLOW);
+	assert_int_equal(native(SYS_prlimit64, 1, RLIMIT_CPU), REFUSE(EPERM));
+	assert_int_equal(native(SYS_prlimit64, 2, RLIMIT_CPU), REFUSE(EPERM));
+	assert_int_equal(native(SYS_prlimit64, HIGH, 0), REFUSE(EPERM));
+	assert_int_equal(native(SYS_setpriority, PRIO_PROCESS, 0), ALLOW);
+	assert_int_equal(native(SYS_setpriority, PRIO_PROCESS, 7), ALLOW);
+	assert_int_equal(
+	    native(SYS_setpriority, PRIO_PROCESS, 1 | HIGH), REFUSE(EPERM));
+	assert_int_equal(native(SYS_setpriority, PRIO_PGRP, 0), REFUSE(EPERM));
+	assert_int_equal(native(SYS_setpriority, PRIO_USER, 0), REFUSE(EPERM));
+	assert_int_equal(
+	    native(SYS_setpriority, PRIO_USER | HIGH, 0), REFUSE(EPERM));
+	assert_int_equal(native(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0), ALLOW);
+	assert_int_equal(
+	    native(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 1), REFUSE(EPERM));
+	assert_int_equal(
+	    native(SYS_ioprio_set, IOPRIO_WHO_USER, 0), REFUSE(EPERM));
+}
+
+static void
+other_architectures_are_killed(void **state)
+{
+	const uint64_t none[6] = { 0 };
+	const uint32_t x32 = 0x40000000;
+
+	(void)state;
+	/* x32 numbers, those that differ included (545 is its execveat). */
+	assert_int_equal(
+	    native((long)(x32 | SYS_getppid), 0, 0), SECCOMP_RET_KILL_PROCESS);
+	assert_int_equal(
+	    native((long)(x32 | 545), 0, 0), SECCOMP_RET_KILL_PROCESS);
+	assert_int_equal(
+	    native((long)(x32 | SYS_mount), 0, 0), SECCOMP_RET_KILL_PROCESS);
+	assert_int_equal(
+	    run(AUDIT_ARCH_I386, 20, none), SECCOMP_RET_KILL_PROCESS);
+	assert_int_equal(
+	    run(AUDIT_ARCH_AARCH64, 64, none), SECCOMP_RET_KILL_PROCESS);
+}
+
+/* ---- in a real process ---- */
+
+/* Install the filter and run fn; its exit status, or -signal. */
+static int
+filtered(int (*fn)(void))
+{
+	struct sock_fprog p = { (unsigned short)n_code, code };
+	int status;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+		    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p) < 0)
+			_exit(99);
+		_exit(fn());
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+static int
+tries(void)
+{
+	struct rlimit limit;
+
+	/* Each of these succeeds, or fails differently, without the filter. */
+	if (syscall(SYS_unshare, 0) != -1 || errno != EPERM)
+		return 1;
+	if (syscall(SYS_personality, 0xffffffff) != -1 || errno != EPERM)
+		return 2;
+	if (socket(AF_NETLINK, SOCK_RAW, 0) != -1 || errno != EAFNOSUPPORT)
+		return 3;
+	if (ioctl(0, TIOCSTI, "x") != -1 || errno != EPERM)
+		return 4;
+	if (syscall(SYS_prlimit64, getpid(), RLIMIT_CPU, NULL, &limit) != -1 ||
+	    errno != EPERM)
+		return 5;
+	if (syscall(SYS_clone3, NULL, 0) != -1 || errno != ENOSYS)
+		return 6;
+	if (getrlimit(RLIMIT_CPU, &limit) != 0)
+		return 7;
+	if (socket(AF_UNIX, SOCK_STREAM, 0) < 0)
+		return 8;
+	return 0;
+}
+
+static int
+call_x32(void)
+{
+	syscall(0x40000000 | SYS_getppid);
+	return 0;
+}
+
+static void
+the_kernel_takes_it(void **state)
+{
+	(void)state;
+	assert_int_equal(filtered(tries), 0);
+	assert_int_equal(filtered(call_x32), -SIGSYS);
+}
+
+static void
+the_descriptor(void **state)
+{
+	const int seals = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW;
+	struct sock_filter again[BPF_MAXINSNS];
+	int fd, other;
+
+	(void)state;
+	assert_int_equal(filter_make(&fd), ST_OK);
+	assert_int_equal(fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+	assert_int_equal(fcntl(fd, F_GET_SEALS) & seals, seals);
+	/* Read one to its end: the other still stands at 0. */
+	other = filter_reopen(fd);
+	assert_true(other >= 0);
+	assert_int_equal(fcntl(other, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+	assert_int_equal(
+	    read(fd, again, sizeof(again)), n_code * sizeof(again[0]));
+	assert_int_equal(lseek(other, 0, SEEK_CUR), 0);
+	assert_int_equal(
+	    read(other, again, sizeof(again)), n_code * sizeof(again[0]));
+	assert_memory_equal(again, code, n_code * sizeof(again[0]));
+	close(other);
+	close(fd);
+	assert_int_equal(filter_reopen(fd), -1);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(always_refused),
+		cmocka_unit_test(ordinary_calls_pass),
+		cmocka_unit_test(clone_without_namespaces),
+		cmocka_unit_test(no_typing_into_terminals),
+		cmocka_unit_test(socket_families),
+		cmocka_unit_test(pid_1_is_left_alone),
+		cmocka_unit_test(other_architectures_are_killed),
+		cmocka_unit_test(the_kernel_takes_it),
+		cmocka_unit_test(the_descriptor),
+	};
+
+	return cmocka_run_group_tests(tests, setup, NULL);
+}

@@ -1,0 +1,289 @@
+#include "box/host.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/log.h"
+
+/* A word that may stand where the settings own their text. */
+#define W(text) ((char[]){ text })
+
+static char folder[] = "/tmp/test_host.XXXXXX";
+static char init_path[64];
+
+static char name_a[] = "a";
+static char name_b[] = "b";
+static char entry[] = "main";
+static char *true_command[] = { W("/usr/bin/true"), W("{entry}"), NULL };
+static char *false_command[] = { W("/usr/bin/false"), NULL };
+static char *missing_command[] = { W("/usr/bin/nothing-there"), NULL };
+static char *relative_command[] = { W("true"), NULL };
+static char *no_command[] = { NULL };
+/* There on the host, but not inside. */
+static char *outside_command[] = { init_path, NULL };
+
+#define MOST 16
+static struct host_line lines[MOST];
+static size_t n_lines;
+
+static void
+keep(void *ctx, const struct host_line *line)
+{
+	assert_ptr_equal(ctx, lines);
+	assert_true(n_lines < MOST);
+	lines[n_lines++] = *line;
+}
+
+static const struct host_line *
+line_of(const char *what)
+{
+	for (size_t i = 0; i < n_lines; i++) {
+		if (strcmp(lines[i].what, what) == 0)
+			return &lines[i];
+	}
+	return NULL;
+}
+
+/* The sandbox-init of this build, where the run user can reach it. */
+static int
+setup(void **state)
+{
+	char self[512], command[1200], *slash;
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	(void)state;
+	assert_true(n > 0);
+	self[n] = '\0';
+	/* BUILD/tests/unit/box/test_host */
+	for (int i = 0; i < 4; i++) {
+		slash = strrchr(self, '/');
+		assert_non_null(slash);
+		*slash = '\0';
+	}
+	assert_non_null(mkdtemp(folder));
+	assert_int_equal(chmod(folder, 0755), 0);
+	snprintf(init_path, sizeof(init_path), "%s/init", folder);
+	snprintf(command, sizeof(command), "%s/sandbox-init", self);
+	if (access(command, X_OK) < 0)
+		fail_msg("%s is not built", command);
+	int from = open(command, O_RDONLY | O_CLOEXEC);
+	int to = open(init_path, O_WRONLY | O_CREAT | O_CLOEXEC, 0755);
+	char chunk[65536];
+
+	for (n = read(from, chunk, sizeof(chunk)); n > 0;
+	     n = read(from, chunk, sizeof(chunk)))
+		assert_int_equal(write(to, chunk, (size_t)n), n);
+	close(from);
+	close(to);
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	(void)state;
+	unlink(init_path);
+	return rmdir(folder);
+}
+
+/* All that is read of the settings. nobody is there on every host. */
+static char bwrap_path[] = "/usr/bin/bwrap";
+static char run_user[] = "nobody";
+static char automatic[] = "auto";
+static char meter[] = "meter";
+
+static struct conf
+settings(char **command)
+{
+	struct conf c = { .bwrap = bwrap_path,
+		.init = init_path,
+		.run_user = run_user,
+		.memory_limit = meter,
+		.n_runtimes = 1 };
+
+	c.runtimes[0] = (struct conf_runtime){
+		.name = name_a, .entry = entry, .command = command
+	};
+	return c;
+}
+
+static bool
+check(const struct conf *c)
+{
+	n_lines = 0;
+	return host_check(c, keep, lines);
+}
+
+static void
+expect(const char *what, bool ok, const char *part)
+{
+	const struct host_line *line = line_of(what);
+
+	if (line == NULL)
+		fail_msg("no line about %s", what);
+	else if (line->ok != ok || strstr(line->text, part) == NULL)
+		fail_msg("%s: %d, %s", what, line->ok, line->text);
+}
+
+static void
+all_is_well(void **state)
+{
+	struct conf c = settings(true_command);
+
+	(void)state;
+	if (!check(&c)) {
+		for (size_t i = 0; i < n_lines; i++)
+			print_error("%d %s: %s\n", lines[i].ok, lines[i].what,
+			    lines[i].text);
+		fail();
+	}
+	assert_int_equal(n_lines, 8);
+	expect("kernel", true, "Linux ");
+	expect("memory limit", true, "meter");
+	expect("bubblewrap", true, "/usr/bin/bwrap, bubblewrap ");
+	expect("sandbox-init", true, init_path);
+	expect("user namespaces", true, "ran /usr/bin/true in ");
+	expect("runtime", true, "a: ran an empty program in ");
+}
+
+static void
+each_runtime_is_judged(void **state)
+{
+	struct conf c = settings(missing_command);
+
+	(void)state;
+	c.n_runtimes = 2;
+	c.runtimes[1] = (struct conf_runtime){
+		.name = name_b, .entry = entry, .command = true_command
+	};
+	assert_false(check(&c));
+	assert_int_equal(n_lines, 9);
+	assert_string_equal(lines[7].what, "runtime");
+	assert_false(lines[7].ok);
+	assert_string_equal(lines[8].what, "runtime");
+	assert_true(lines[8].ok);
+	expect("runtime", false, "a: /usr/bin/nothing-there: No such file");
+}
+
+static void
+runtimes_that_do_not_run(void **state)
+{
+	struct conf c = settings(false_command);
+
+	(void)state;
+	assert_false(check(&c));
+	expect("runtime", false, "an empty program ended with status 0x100");
+	c = settings(relative_command);
+	assert_false(check(&c));
+	expect("runtime", false, "absolute path");
+	c = settings(no_command);
+	assert_false(check(&c));
+	expect("runtime", false, "absolute path");
+	c = settings(outside_command);
+	assert_false(check(&c));
+	expect("runtime", false, "outside /usr: add its folder to binds");
+	c.n_runtimes = 0;
+	assert_false(check(&c));
+	expect("runtime", false, "there is none");
+}
+
+static void
+pieces_that_are_missing(void **state)
+{
+	struct conf c = settings(true_command);
+
+	(void)state;
+	c.bwrap = missing_command[0];
+	c.init = missing_command[0];
+	assert_false(check(&c));
+	expect("bubblewrap", false, "No such file");
+	expect("bubblewrap", false, "install the package bubblewrap");
+	expect("sandbox-init", false, "No such file");
+	/* Nothing is tried with pieces missing. */
+	assert_null(line_of("user namespaces"));
+	assert_null(line_of("runtime"));
+
+	c = settings(true_command);
+	c.bwrap = true_command[0];
+	assert_false(check(&c));
+	expect("bubblewrap", false, "is not bubblewrap 0.8 or newer");
+
+	/* An init that is none: the sandbox starts and says nothing. */
+	c = settings(true_command);
+	c.init = true_command[0];
+	assert_false(check(&c));
+	expect("user namespaces", false, "start the sandbox");
+	assert_null(line_of("runtime"));
+}
+
+static void
+the_run_user(void **state)
+{
+	static char nobody_there[] = "no-such-user-here";
+	static char root[] = "root";
+	struct conf c = settings(true_command);
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	c.run_user = nobody_there;
+	assert_false(check(&c));
+	expect("run user", false, "useradd --system");
+	c.run_user = root;
+	assert_false(check(&c));
+	expect("run user", false, "is root");
+	assert_null(line_of("user namespaces"));
+}
+
+static void
+the_mechanism(void **state)
+{
+	static char two[] = "cgroup2", one[] = "cgroup1";
+	struct conf c = settings(true_command);
+	enum cgroup_kind found = cgroup_detect(), kind;
+	struct fault f = { 0 };
+
+	(void)state;
+	/* Nothing weaker is ever chosen unasked. */
+	assert_int_equal(host_mechanism(&kind, &c, &f), ST_OK);
+	assert_int_equal(kind, CGROUP_NONE);
+	c.memory_limit = automatic;
+	assert_int_equal(host_mechanism(&kind, &c, &f),
+	    found == CGROUP_NONE ? ST_REFUSED : ST_OK);
+	assert_int_equal(kind, found);
+	c.memory_limit = two;
+	assert_int_equal(host_mechanism(&kind, &c, &f),
+	    found == CGROUP_V2 ? ST_OK : ST_REFUSED);
+	if (found != CGROUP_V2)
+		assert_non_null(strstr(f.message, "cgroup2 is asked for"));
+	c.memory_limit = one;
+	assert_int_equal(host_mechanism(&kind, &c, &f),
+	    found == CGROUP_V1 ? ST_OK : ST_REFUSED);
+	assert_int_equal(kind, found == CGROUP_V1 ? CGROUP_V1 : CGROUP_NONE);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(all_is_well),
+		cmocka_unit_test(each_runtime_is_judged),
+		cmocka_unit_test(runtimes_that_do_not_run),
+		cmocka_unit_test(pieces_that_are_missing),
+		cmocka_unit_test(the_run_user),
+		cmocka_unit_test(the_mechanism),
+	};
+
+	log_open("test", LOG_LEVEL_ERR);
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
