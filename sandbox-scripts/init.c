@@ -55,9 +55,9 @@ enum {
 #define NEEDED_SEALS (F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW)
 
 /* The deadline is the boxer's; this is for a boxer that forgot. */
-#define BACKSTOP_MS 2000
+#define BACKSTOP_MS 2000ull
 /* How long what was killed may take to be gone. */
-#define KILL_MS 2000
+#define KILL_MS 2000ull
 
 struct job {
 	void *image;

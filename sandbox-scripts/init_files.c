@@ -12,7 +12,7 @@
 #include "base/wire.h"
 
 /* wire_path_ok() bounds it: depth times name and a '/' each. */
-#define PATH_BYTES (LIMITS_PATH_DEPTH * (LIMITS_NAME + 1))
+#define PATH_BYTES (LIMITS_PATH_DEPTH * (LIMITS_NAME + 1ul))
 
 /* The folders of path, which is put back as it was. 0 or errno. */
 static int

@@ -86,8 +86,8 @@ set_argument(char **list, char *word)
 	list[list_len(list)] = word;
 }
 
-/* base with the image's records of one kind added by set. NULL: no memory. It
- * is never freed: exec follows. */
+/* base with the image's records of one kind added by set. NULL: no memory. The
+ * words live as long as the process: one job, one exec. */
 static char **
 extend(char *const *base, enum wire_kind kind, const uint8_t *image, size_t len,
     void (*set)(char **list, char *word))
@@ -100,8 +100,10 @@ extend(char *const *base, enum wire_kind kind, const uint8_t *image, size_t len,
 		if (r.kind != kind)
 			continue;
 		word = strndup((const char *)r.data, r.data_len);
-		if (word == NULL)
+		if (word == NULL) {
+			free(list);
 			return NULL;
+		}
 		set(list, word);
 	}
 	return list;
@@ -188,7 +190,7 @@ become(const struct init_program *p, char **argv, char **env,
 	reset_signals();
 	if (!set_limits(p, t) || !confine(t))
 		return;
-	execve(argv[0], argv, env);
+	execve(p->command[0], argv, env);
 	init_trouble(t, "exec", errno);
 }
 
@@ -257,5 +259,7 @@ init_start(const struct init_program *p, const uint8_t *image, size_t len,
 	close(p->in);
 	close(p->out);
 	close(p->err);
+	free(argv);
+	free(env);
 	return pid;
 }

@@ -315,6 +315,23 @@ memsw_or_no_swap(const struct place *p)
 	return line == NULL || line[1] == '\0';
 }
 
+/* All runs together weigh as much as one busy process on each core, so that
+ * neither they nor the rest of the host starve (fault 56). Good to have, no
+ * limit: failure is no error. */
+static void
+set_weight(const char *dir, const char *name, unsigned one)
+{
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	char text[24];
+
+	if (cores < 1)
+		cores = 1;
+	if (cores > 100)
+		cores = 100; /* the most that v2 takes */
+	(void)snprintf(text, sizeof(text), "%lu", one * (unsigned long)cores);
+	(void)write_file(dir, name, text);
+}
+
 static enum status
 delegate_v1(const struct place *p, uid_t uid, gid_t gid, struct fault *f)
 {
@@ -329,6 +346,8 @@ delegate_v1(const struct place *p, uid_t uid, gid_t gid, struct fault *f)
 			return fault_set(f, ST_IO, "chown %s: %s", p->dir[i],
 			    strerror(errno));
 	}
+	if (p->of[PLACE_CPU] < p->n)
+		set_weight(p->dir[p->of[PLACE_CPU]], "cpu.shares", 1024);
 	return ST_OK;
 }
 
@@ -355,6 +374,7 @@ delegate_v2(const struct place *p, uid_t uid, gid_t gid, struct fault *f)
 	/* Equal shares of the CPU among runs are good to have, no limit. */
 	if (write_file(parent, "cgroup.subtree_control", "+cpu"))
 		(void)write_file(dir, "cgroup.subtree_control", "+cpu");
+	set_weight(dir, "cpu.weight", 100);
 	if (chown(dir, uid, gid) < 0 || !give(dir, "cgroup.procs", uid, gid) ||
 	    !give(dir, "cgroup.subtree_control", uid, gid))
 		return fault_set(

@@ -120,7 +120,7 @@ work_mount(pid_t init, int pidfd, uint64_t work_bytes)
 	char options[96];
 	pid_t child;
 
-	snprintf(options, sizeof(options), "size=%llu,nr_inodes=%u,mode=0755",
+	snprintf(options, sizeof(options), "size=%llu,nr_inodes=%d,mode=0755",
 	    (unsigned long long)work_bytes, LIMITS_INODES + OWN_INODES);
 	st = open_door(&door, init);
 	/* Asked after the door was opened: alive now, so it was that

@@ -45,6 +45,14 @@ facilitator_close(struct facilitator *f)
 	free(f);
 }
 
+bool
+facilitator_reason_spent(const char *reason)
+{
+	return strcmp(reason, "nonce_already_used") == 0 ||
+	       strcmp(reason, "invalid_exact_evm_nonce_already_used") == 0 ||
+	       strcmp(reason, "duplicate_settlement") == 0;
+}
+
 static const char *
 call_path(enum facilitator_call call)
 {

@@ -7,7 +7,6 @@
 #include <strings.h>
 
 #include "base/json.h"
-#include "base/own.h"
 
 /* Longest transaction taken for one: Solana's have 88 characters, others'
  * formats are not ours to know. */
@@ -40,12 +39,12 @@ facilitator_answer_free(struct facilitator_answer *a)
 static void
 put_reason(struct facilitator_answer *out, const char *reason)
 {
-	size_t i;
+	const char *p = NULL;
+	size_t len = 0;
 
-	for (i = 0; reason[i] != '\0' && i < sizeof(out->reason) - 1; i++)
-		out->reason[i] =
-		    reason[i] >= 0x20 && reason[i] < 0x7f ? reason[i] : '?';
-	out->reason[i] = '\0';
+	for (p = reason; *p != '\0' && len < sizeof(out->reason) - 1; p++)
+		out->reason[len++] = *p >= 0x20 && *p < 0x7f ? *p : '?';
+	out->reason[len] = '\0';
 }
 
 void
@@ -56,15 +55,6 @@ facilitator_answer_set(struct facilitator_answer *out,
 	put_reason(out, reason);
 }
 
-static bool
-one_of(const char *s, const char *const *list)
-{
-	for (; *list != NULL; list++)
-		if (strcmp(s, *list) == 0)
-			return true;
-	return false;
-}
-
 /* Reasons that tell of the facilitator's trouble and not of a refusal: money
  * may have moved all the same (x402.md 3.8). */
 static bool
@@ -73,20 +63,14 @@ undecided(const char *reason)
 	static const char *const list[] = { "settlement_pending",
 		"settle_exact_node_failure",
 		"settle_exact_evm_transaction_confirmation_timed_out",
-		"unexpected_settle_error", "unknown_error", "unexpected_error",
-		NULL };
+		"unexpected_settle_error", "unknown_error",
+		"unexpected_error" };
+	size_t i;
 
-	return one_of(reason, list);
-}
-
-bool
-facilitator_reason_spent(const char *reason)
-{
-	static const char *const list[] = { "nonce_already_used",
-		"invalid_exact_evm_nonce_already_used", "duplicate_settlement",
-		NULL };
-
-	return one_of(reason, list);
+	for (i = 0; i < sizeof(list) / sizeof(list[0]); i++)
+		if (strcmp(reason, list[i]) == 0)
+			return true;
+	return false;
 }
 
 bool
@@ -141,20 +125,29 @@ object(const struct facilitator_reply *r)
 	return v;
 }
 
-/* An optional string: NULL where it is absent or null. ST_FORMAT where it is
- * anything else than a string. */
+/* An optional string, borrowed: NULL where it is absent or null. ST_FORMAT
+ * where it is anything else than a string. */
 static enum status
-optional(char **out, const struct cJSON *obj, const char *name)
+optional(const char **out, const struct cJSON *obj, const char *name)
 {
 	const struct cJSON *v = json_get(obj, name);
-	const char *s = NULL;
 
 	*out = NULL;
 	if (v == NULL || json_is_null(v))
 		return ST_OK;
-	s = json_string(v);
-	if (s == NULL)
-		return ST_FORMAT;
+	*out = json_string(v);
+	return *out != NULL ? ST_OK : ST_FORMAT;
+}
+
+/* The same, copied. */
+static enum status
+keep(char **out, const struct cJSON *obj, const char *name)
+{
+	const char *s = NULL;
+	enum status st = optional(&s, obj, name);
+
+	if (st != ST_OK || s == NULL)
+		return st;
 	*out = strdup(s);
 	return *out != NULL ? ST_OK : ST_NOMEM;
 }
@@ -170,29 +163,41 @@ plausible_transaction(const char *s)
 	return i <= TRANSACTION_CHARS;
 }
 
+static enum status
+keep_transaction(struct facilitator_answer *out, const struct cJSON *obj)
+{
+	const char *s = NULL;
+	char *copy = NULL;
+	enum status st = optional(&s, obj, "transaction");
+
+	if (st != ST_OK || s == NULL)
+		return st;
+	if (!plausible_transaction(s))
+		return ST_FORMAT;
+	copy = strdup(s);
+	if (copy == NULL)
+		return ST_NOMEM;
+	free(out->transaction);
+	out->transaction = copy;
+	return ST_OK;
+}
+
 /* The members beside the verdict. */
 static enum status
 read_members(struct facilitator_answer *out, enum facilitator_call call,
     const struct cJSON *obj)
 {
-	OWN_FREE char *txn = NULL;
-	enum status st = optional(&out->payer, obj, "payer");
+	enum status st = keep(&out->payer, obj, "payer");
 
 	if (call == FACILITATOR_VERIFY)
 		return st;
 	if (st == ST_OK)
-		st = optional(&out->network, obj, "network");
+		st = keep(&out->network, obj, "network");
 	if (st == ST_OK)
-		st = optional(&out->amount, obj, "amount");
+		st = keep(&out->amount, obj, "amount");
 	if (st == ST_OK)
-		st = optional(&txn, obj, "transaction");
-	if (st != ST_OK || txn == NULL)
-		return st;
-	if (!plausible_transaction(txn))
-		return ST_FORMAT;
-	free(out->transaction);
-	out->transaction = OWN_STEAL(txn);
-	return ST_OK;
+		st = keep_transaction(out, obj);
+	return st;
 }
 
 static void
@@ -232,7 +237,7 @@ judge(struct facilitator_answer *out, enum facilitator_call call,
 {
 	bool verify = call == FACILITATOR_VERIFY;
 	const struct cJSON *say = json_get(obj, verify ? "isValid" : "success");
-	OWN_FREE char *reason = NULL;
+	const char *reason = NULL;
 	enum status st = ST_BUG;
 
 	if (say == NULL || !json_is_bool(say)) {

@@ -18,13 +18,13 @@
 
 #include "base/io.h"
 #include "base/log.h"
-#include "base/own.h"
 #include "pay/facilitator.h"
 #include "pay/facilitator_redirect.h"
 
-#define KEEP 32		      /* idle handles, each with its connection */
-#define HOPS 3		      /* redirects followed for one request */
-#define CONNECT_MS 10000      /* look-up, connect and handshake */
+#define KEEP 32		 /* idle handles, each with its connection */
+#define HOPS 3		 /* redirects followed for one request */
+#define CONNECT_MS 10000 /* look-up, connect and handshake */
+#define URL_BYTES 8192
 #define HEADER_BYTES 65536    /* of an answer, all lines */
 #define EXTENSIONS_LOGGED 512 /* bytes of EXTENSION-RESPONSES */
 
@@ -363,69 +363,71 @@ transfer(struct facilitator_http *h, CURL *easy, const char *url,
 
 /* ---- redirects ---- */
 
-/* The URL that the answer just read sends us on to, or NULL. */
-static char *
+/* The URL that the answer just read sends us on to, or NULL. Borrowed; dead
+ * at the handle's next use. */
+static const char *
 redirected(CURL *easy, const struct facilitator_http_reply *r)
 {
 	char *to = NULL;
 
 	if (r->http != 307 && r->http != 308)
 		return NULL;
-	if (curl_easy_getinfo(easy, CURLINFO_REDIRECT_URL, &to) != CURLE_OK ||
-	    to == NULL)
+	if (curl_easy_getinfo(easy, CURLINFO_REDIRECT_URL, &to) != CURLE_OK)
 		return NULL;
-	return strdup(to);
+	return to;
 }
 
+/* Ask `first`, and on from there. url is memory for the present one. */
 static enum status
 ask(struct facilitator_http *h, CURL *easy,
     const struct facilitator_http_request *q, const char *first,
-    struct facilitator_http_reply *r)
+    struct buf *url, struct facilitator_http_reply *r)
 {
-	OWN_FREE char *url = strdup(first);
 	bool away = false;
-	enum status st = url != NULL ? ST_OK : ST_NOMEM;
+	enum status st = ST_BUG;
 	int hop;
 
-	for (hop = 0; st == ST_OK; hop++) {
-		char *to = NULL;
+	buf_adds(url, first);
+	for (hop = 0;; hop++) {
+		const char *to = NULL;
 
-		st = transfer(h, easy, url, q, away, r);
-		if (st != ST_OK)
-			break;
-		to = redirected(easy, r);
+		st = buf_status(url);
+		if (st == ST_OK)
+			st = transfer(h, easy, buf_cstr(url), q, away, r);
+		if (st == ST_OK)
+			to = redirected(easy, r);
 		if (to == NULL)
 			break;
-		free(url);
-		url = to;
-		if (hop == HOPS ||
-		    !facilitator_redirect_ok(first, url, &away)) {
+		if (hop == HOPS || !facilitator_redirect_ok(first, to, &away)) {
 			log_warn("facilitator %s: %s: redirect refused",
 			    h->conf->name, q->path);
 			break;
 		}
+		buf_clear(url);
+		buf_adds(url, to);
 	}
 	/* After the first hop something was sent, whatever comes. */
-	return st == ST_NOMEM && r->sent ? ST_IO : st;
+	return st != ST_OK && r->sent ? ST_IO : st;
 }
 
 enum status
 facilitator_http_ask(struct facilitator_http *h,
     const struct facilitator_http_request *q, struct facilitator_http_reply *r)
 {
-	struct buf url;
+	struct buf first, url;
 	CURL *easy = NULL;
 	enum status st = ST_NOMEM;
 
-	buf_init(&url, 8192);
-	buf_adds(&url, h->conf->url);
-	buf_adds(&url, q->path);
-	if (buf_status(&url) == ST_OK)
+	buf_init(&first, URL_BYTES);
+	buf_init(&url, URL_BYTES);
+	buf_addf(&first, "%s%s", h->conf->url, q->path);
+	if (buf_status(&first) == ST_OK)
 		easy = take(h);
 	if (easy != NULL) {
-		st = ask(h, easy, q, buf_cstr(&url), r);
+		st = ask(h, easy, q, buf_cstr(&first), &url, r);
 		give_back(h, easy);
 	}
 	buf_free(&url);
+	buf_free(&first);
 	return st;
 }

@@ -142,25 +142,3 @@ ledger_read_bytes(struct ledger_db *db, uint64_t *out)
 	ledger_db_end(db);
 	return st;
 }
-
-void
-ledger_row_free(struct ledger_row *r)
-{
-	if (r == NULL)
-		return;
-	free(r->site);
-	free(r->route);
-	free(r->request_digest);
-	free(r->payer);
-	free(r->network);
-	free(r->asset);
-	free(r->pay_to);
-	free(r->amount);
-	free(r->facilitator);
-	free(r->settle_body);
-	free(r->transaction);
-	free(r->reason);
-	free(r->answer_headers);
-	free(r->answer_body);
-	memset(r, 0, sizeof(*r));
-}

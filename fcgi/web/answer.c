@@ -118,7 +118,8 @@ void
 answer_replay(struct http_reply *a, const struct ledger_row *row)
 {
 	buf_clear(&a->headers);
-	buf_clear(&a->body);
+	buf_free(&a->body);
+	buf_init(&a->body, row->answer_body_len);
 	a->status = row->answer_http;
 	buf_adds(&a->headers, row->answer_headers);
 	http_header(a, "Idempotency-Replayed", "true");

@@ -177,6 +177,27 @@ header(const struct http_request *q, const char *name)
 	return v == NULL || v[0] == '\0' ? NULL : v;
 }
 
+/* Web servers differ on a header sent twice: some join the values, some pass
+ * the parameter twice, of which a look-up sees one. */
+static void
+count_header(void *ctx, const char *name, const char *value)
+{
+	int *n = ctx;
+
+	(void)name;
+	(void)value;
+	(*n)++;
+}
+
+static bool
+repeated(const struct http_request *q, const char *name)
+{
+	int n = 0;
+
+	http_params(q, name, count_header, &n);
+	return n > 1;
+}
+
 enum status
 http_accept(
     struct http_conn *c, struct http_request *out, const volatile bool *stop)
@@ -207,6 +228,8 @@ http_accept(
 	q->accept = header(q, "HTTP_ACCEPT");
 	q->payment_signature = header(q, "HTTP_PAYMENT_SIGNATURE");
 	q->x_payment = header(q, "HTTP_X_PAYMENT");
+	q->payment_repeated = repeated(q, "HTTP_PAYMENT_SIGNATURE=") ||
+			      repeated(q, "HTTP_X_PAYMENT=");
 	q->idempotency_key = http_param(q, "HTTP_IDEMPOTENCY_KEY");
 	q->remote_addr = param_or(q, "REMOTE_ADDR", "");
 	request_id(q->id, http_param(q, "REQUEST_ID"));

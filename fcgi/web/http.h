@@ -24,6 +24,7 @@ struct http_request {
 	const char *accept;
 	const char *payment_signature;
 	const char *x_payment;
+	bool payment_repeated; /* a payment header came more than once */
 	const char *idempotency_key;
 	const char *remote_addr;
 	char id[65]; /* request id: the web server's, else made here */

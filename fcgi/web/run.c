@@ -51,6 +51,10 @@ read_payment(struct run *r)
 	enum status st;
 
 	set_requirement(r, &r->site->tiers[0]);
+	if (r->q->payment_repeated)
+		return fault_set(&r->f, ST_PAYMENT_MALFORMED,
+		    "%s is given more than once",
+		    v2 ? "PAYMENT-SIGNATURE" : "X-PAYMENT");
 	st = x402_payment_parse(&r->pay,
 	    v2 ? r->q->payment_signature : r->q->x_payment, v2 ? 2 : 1, &r->f);
 	if (st != ST_OK)

@@ -62,11 +62,18 @@ suite() {
 
 mounts
 build=$(<build-folder)
-uname -r
-suite 'test_work' "$build/tests/unit/box/test_work"
-suite 'test_filter' "$build/tests/unit/box/test_filter"
-time bwrap --unshare-user --ro-bind /usr /usr --symlink usr/lib /lib --symlink usr/lib64 /lib64 python3 -c 'print("hello")'
-time node -p '1+1'
-free -m
+unit=$top/unit
+mkdir "$unit"
+echo '+memory +pids +cpu' >"$top/cgroup.subtree_control"
+for t in cgroup boxer; do
+	suite "test_$t" in_unit "$build/tests/unit/box/test_$t"
+	find $unit -type d; cat $unit/memory.events | tr '\n' ' '; cat $unit/cgroup.subtree_control $unit/cgroup.procs
+done
+suite 'test_cgroup at top' "$build/tests/unit/box/test_cgroup"
+find $top -type d
+cat /proc/1/cgroup $top/cgroup.subtree_control
+for t in work filter host job stage verdict bwrap client; do
+	suite "test_$t" in_unit "$build/tests/unit/box/test_$t"
+done
 printf '%d passed, %d failed\n' "$passed" "$failed"
 poweroff -f

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Attack a sandbox from the inside and assert that each attempt is refused.
 #
-#	tests/escape/run.sh BUILD
+#	tests/escape/run.sh [BUILD]
 #
 # needs BUILD/tests/escape/box and BUILD/sandbox-init. As root the sandboxes
 # belong to tollbox-run (made if missing) and files of other users are tried
@@ -9,7 +9,7 @@
 # shellcheck disable=SC2016 # what is quoted is for the shell inside
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-build=${1:?usage: run.sh BUILD}
+build=${1:-${B:-$here/../../build}}
 secret=planted-$$-secret
 passed=0
 failed=0

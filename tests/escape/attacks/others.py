@@ -42,6 +42,12 @@ if filtered:
     refused("processors of PID 1", lambda: os.sched_setaffinity(1, {0}), EPERM)
     refused("scheduler of PID 1", lambda: os.sched_setscheduler(1, os.SCHED_IDLE, os.sched_param(0)), EPERM)
     refused("io priority of PID 1", lambda: syscall(251, 1, 1, 0), EPERM)
+else:
+    # Without the filter they go through, and PID 1 must report all the same.
+    for limit in range(16):
+        resource.prlimit(1, limit, (1, 1))
+    os.setpriority(os.PRIO_PROCESS, 1, 19)
+    check(True, "PID 1 with every limit at 1")
 os.sched_setaffinity(0, os.sched_getaffinity(0))
 check(True, "its own processors may be set")
 
