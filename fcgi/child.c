@@ -26,7 +26,7 @@ settings(int *out, const struct conf *c, enum conf_role role)
 {
 	const int seals =
 	    F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
-	int fd OWN_FD =
+	OWN_FD int fd =
 	    memfd_create("settings", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	struct buf b;
 	enum status st;
@@ -88,8 +88,8 @@ child_start(struct child *ch, int exe, const struct conf *c,
 	char gid[16];
 	char *argv[] = { name, role, uid, gid, NULL };
 	struct child_fd all[MAX_FDS + 3];
-	int conf OWN_FD = -1;
-	int null OWN_FD = io_move_high(open("/dev/null", O_RDWR | O_CLOEXEC));
+	OWN_FD int conf = -1;
+	OWN_FD int null = io_move_high(open("/dev/null", O_RDWR | O_CLOEXEC));
 	enum status st;
 	pid_t pid;
 

@@ -94,7 +94,7 @@ look_back(uid_t uid, gid_t gid)
 	static const char zero[] = "0000000000000000";
 	static const char *const sets[] = { "CapInh", "CapPrm", "CapEff",
 		"CapBnd", "CapAmb" };
-	char *status OWN_FREE = NULL;
+	OWN_FREE char *status = NULL;
 	char ids[64];
 	gid_t group;
 	uid_t u[3];

@@ -23,13 +23,12 @@ failed(struct fault *f, const char *path, const char *what)
 
 /* The folder /run/tollbox is gone after each boot. */
 static enum status
-make_folder(const char *path, struct fault *f)
+make_folder(const struct sockaddr_un *sun, struct fault *f)
 {
-	char *folder OWN_FREE = strdup(path);
+	char folder[sizeof(sun->sun_path)];
 	char *slash;
 
-	if (folder == NULL)
-		return ST_NOMEM;
+	memcpy(folder, sun->sun_path, sizeof(folder));
 	slash = strrchr(folder, '/');
 	if (slash == NULL || slash == folder)
 		return ST_OK;
@@ -43,7 +42,7 @@ make_folder(const char *path, struct fault *f)
 static enum status
 clear_stale(const struct sockaddr_un *sun, struct fault *f)
 {
-	int fd OWN_FD = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	OWN_FD int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	struct stat sb;
 
 	if (fd < 0)
@@ -78,7 +77,7 @@ open_unix(struct front *s, const char *path, gid_t gid, struct fault *f)
 	if (strlen(path) >= sizeof(sun.sun_path))
 		return fault_set(f, ST_TOO_BIG, "%s is over-long", path);
 	memcpy(sun.sun_path, path, strlen(path) + 1);
-	st = make_folder(path, f);
+	st = make_folder(&sun, f);
 	if (st == ST_OK)
 		st = clear_stale(&sun, f);
 	if (st != ST_OK)

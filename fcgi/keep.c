@@ -26,7 +26,7 @@ static enum status
 lock(int *out, int at, const char *file, const char *path, const char *what,
     struct fault *f)
 {
-	int fd OWN_FD = openat(at, file, LOCK_FLAGS, 0600);
+	OWN_FD int fd = openat(at, file, LOCK_FLAGS, 0600);
 
 	if (fd < 0)
 		return failed(f, path, "lock");
@@ -73,7 +73,7 @@ empty(int dir)
 enum status
 keep_state(int *fd, const char *dir, uid_t uid, gid_t gid, struct fault *f)
 {
-	int at OWN_FD = -1;
+	OWN_FD int at = -1;
 	struct stat sb;
 	char path[4200];
 

@@ -1,7 +1,9 @@
 /* The tollbox command: options and commands. Only this file exits. */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <pwd.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -299,8 +301,23 @@ run(int argc, char **argv)
 	return rc;
 }
 
+/* Whatever started us: what is opened later must not get a number that the log
+ * is written to, and children must be there to be waited for. */
+static bool
+start_clean(void)
+{
+	const struct sigaction usual = { .sa_handler = SIG_DFL };
+
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
+			return false;
+	return sigaction(SIGCHLD, &usual, NULL) == 0;
+}
+
 int
 main(int argc, char **argv)
 {
+	if (!start_clean())
+		return EXIT_FAILURE;
 	return run(argc, argv);
 }

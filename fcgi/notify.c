@@ -14,7 +14,7 @@ notify_send(const char *text)
 {
 	const char *path = getenv("NOTIFY_SOCKET");
 	struct sockaddr_un sun = { .sun_family = AF_UNIX };
-	int fd OWN_FD = -1;
+	OWN_FD int fd = -1;
 	size_t len;
 
 	if (path == NULL || (path[0] != '/' && path[0] != '@'))

@@ -166,6 +166,8 @@ role_run(int argc, char **argv)
 		st = tie_to_super(); /* a change of uid would undo it */
 	if (st == ST_OK)
 		st = gate ? run_gate(c) : run_boxer(c);
+	if (st != ST_OK)
+		log_err("ends: %s", status_name(st));
 	conf_free(c);
 	return st;
 }

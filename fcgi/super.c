@@ -102,17 +102,15 @@ users(struct super *s, gid_t *socket_gid, const struct conf *c, struct fault *f)
 	return ST_OK;
 }
 
-/* Signals come through a descriptor; what we inherited from our parent counts
- * for nothing. A log that nobody reads any more must not end the service. */
+/* Signals come through a descriptor. A log that nobody reads any more must not
+ * end the service. */
 static enum status
 take_signals(int *fd)
 {
-	struct sigaction a = { .sa_handler = SIG_DFL };
+	const struct sigaction ignore = { .sa_handler = SIG_IGN };
 	sigset_t set;
 
-	sigaction(SIGCHLD, &a, NULL);
-	a.sa_handler = SIG_IGN;
-	sigaction(SIGPIPE, &a, NULL);
+	sigaction(SIGPIPE, &ignore, NULL);
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);

@@ -10,6 +10,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/wire.h"
@@ -148,15 +149,17 @@ set_limits(const struct init_program *p, struct init_trouble *t)
 	return true;
 }
 
-/* The boxer ignores SIGPIPE, and what is ignored stays so across exec. */
+/* The boxer ignores SIGPIPE, and what is ignored stays so across exec. By the
+ * bare call, because libc's refuses the two signals that it keeps for itself;
+ * all zero is the kernel's form of the default. */
 static void
 reset_signals(void)
 {
-	struct sigaction dfl = { .sa_handler = SIG_DFL };
+	const unsigned long dfl[4] = { 0 };
 	sigset_t none;
 
-	for (int sig = 1; sig <= SIGRTMAX; sig++)
-		sigaction(sig, &dfl, NULL); /* KILL and STOP say EINVAL */
+	for (int sig = 1; sig < NSIG; sig++)
+		syscall(SYS_rt_sigaction, sig, dfl, NULL, sizeof(long));
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }

@@ -53,17 +53,18 @@ free_conf(struct conf **c)
 static enum status
 new_conf(struct conf **out)
 {
-	struct conf *c OWN_CONF = calloc(1, sizeof(*c));
-	enum status st;
+	struct conf *c = calloc(1, sizeof(*c));
+	enum status st = ST_NOMEM;
 
 	if (c == NULL)
 		return ST_NOMEM;
 	c->origins = calloc(1, sizeof(*c->origins));
-	if (c->origins == NULL)
-		return ST_NOMEM;
-	st = conf_load_shipped(c);
+	if (c->origins != NULL)
+		st = conf_load_shipped(c);
 	if (st == ST_OK)
-		*out = OWN_STEAL(c);
+		*out = c;
+	else
+		conf_free(c);
 	return st;
 }
 
@@ -71,7 +72,7 @@ enum status
 conf_load(struct conf **out, const char *path, char *const *environment,
     struct fault *f)
 {
-	struct conf *c OWN_CONF = NULL;
+	OWN_CONF struct conf *c = NULL;
 	enum status st;
 
 	*out = NULL;
@@ -105,7 +106,7 @@ conf_load(struct conf **out, const char *path, char *const *environment,
 enum status
 conf_parse(struct conf **out, const char *text, struct fault *f)
 {
-	struct conf *c OWN_CONF = NULL;
+	OWN_CONF struct conf *c = NULL;
 	enum status st;
 
 	*out = NULL;

@@ -145,7 +145,7 @@ take(void *ctx, unsigned line, const char *section, const char *key,
 static enum status
 load_file(struct loading *l, const char *path, struct fault *f)
 {
-	char *text OWN_FREE = NULL;
+	OWN_FREE char *text = NULL;
 	size_t len = 0;
 	enum status st;
 
@@ -182,9 +182,9 @@ static enum status
 take_variable(struct conf *c, const struct conf_table_key *k, size_t i,
     const char *name, const char *value, struct fault *f)
 {
-	char *copy OWN_FREE = NULL;
 	struct fault why = { .st = ST_BUG };
 	size_t len;
+	char *copy;
 	enum status st;
 
 	value += strspn(value, " \t");
@@ -195,6 +195,7 @@ take_variable(struct conf *c, const struct conf_table_key *k, size_t i,
 	if (copy == NULL)
 		return ST_NOMEM;
 	st = set(c, k, i, CONF_TABLE_ENVIRONMENT, 0, copy, &why);
+	free(copy);
 	if (st == ST_FORMAT)
 		return fault_set(
 		    f, st, "environment: %s %s", name, why.message);
@@ -293,7 +294,7 @@ load_folder(struct conf *c, const char *name, struct fault *f)
 	struct loading l = {
 		.conf = c, .source = CONF_TABLE_FOLDER, .folder = true
 	};
-	char *path OWN_FREE = NULL;
+	OWN_FREE char *path = NULL;
 	enum status st;
 
 	if (asprintf(&path, "%s/%s/runtime.conf", c->runtimes_dir, name) < 0) {

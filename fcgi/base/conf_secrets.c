@@ -19,7 +19,7 @@ read_secret(struct conf_facilitator *n, struct fault *f)
 	const struct conf_table_key *k =
 	    conf_table_key(CONF_TABLE_FACILITATOR, "auth_header");
 	const char *path = n->auth_header_file;
-	int fd OWN_FD = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	OWN_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct fault why = { .st = ST_BUG };
 	struct stat sb;
 	char *text = NULL;

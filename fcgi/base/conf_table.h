@@ -39,8 +39,8 @@ enum conf_table_type {
 #define CONF_TABLE_EMPTY 0x40u	  /* may be the empty text */
 
 struct conf_table_key {
-	enum conf_table_section section;
 	const char *key;
+	enum conf_table_section section;
 	enum conf_table_type type;
 	size_t at; /* offset in the section's struct */
 	unsigned flags;

@@ -57,16 +57,18 @@ conf_tiers_drop(struct conf *c, struct fault *f)
 		return ST_NOMEM;
 	while (i < c->n_tiers) {
 		const struct limits *l = &c->tiers[i].limits;
+		/* Files are memory too (api.md section 4); as the boxer
+		 * counts when it admits a run. */
+		uint64_t needed =
+		    l->memory_bytes + l->work_bytes + LIMITS_EXTRA_BYTES;
 
-		/* Files are memory too (api.md section 4). */
-		if (l->memory_bytes + l->work_bytes <= c->memory_bytes) {
+		if (needed <= c->memory_bytes) {
 			i++;
 			continue;
 		}
-		log_warn("tier %s is not offered: its memory and files, "
-			 "%" PRIu64 " bytes, are over memory_bytes, %" PRIu64,
-		    c->tiers[i].name, l->memory_bytes + l->work_bytes,
-		    c->memory_bytes);
+		log_warn("tier %s is not offered: a run of it can take %" PRIu64
+			 " bytes of memory, memory_bytes is %" PRIu64,
+		    c->tiers[i].name, needed, c->memory_bytes);
 		for (size_t j = i; j + 1 < c->n_tiers; j++)
 			conf_table_swap_tiers(c, j, j + 1);
 		c->n_tiers--;

@@ -36,14 +36,6 @@ conf_value_free_words(char **words)
 	free(words);
 }
 
-static void
-free_words(char ***words)
-{
-	conf_value_free_words(*words);
-}
-
-#define OWN_WORDS __attribute__((cleanup(free_words)))
-
 /* Room for n words and the NULL behind them. */
 static char **
 words_new(size_t n)
@@ -74,15 +66,13 @@ set_text(char **at, const struct conf_table_key *k, const char *text,
 	return ST_OK;
 }
 
+/* Fill words, which has room for CONF_WORDS. */
 static enum status
-set_words(char ***at, const struct conf_table_key *k, const char *text,
+split(char **words, const struct conf_table_key *k, const char *text,
     struct fault *f)
 {
-	char **words OWN_WORDS = words_new(CONF_WORDS);
 	size_t n = 0;
 
-	if (words == NULL)
-		return ST_NOMEM;
 	for (text += strspn(text, BLANKS); *text != '\0';
 	     text += strspn(text, BLANKS)) {
 		size_t len = strcspn(text, BLANKS);
@@ -101,11 +91,25 @@ set_words(char ***at, const struct conf_table_key *k, const char *text,
 		n++;
 		text += len;
 	}
-	if (n == 0)
-		return fault_set(f, ST_FORMAT, "must not be empty");
+	return n > 0 ? ST_OK : fault_set(f, ST_FORMAT, "must not be empty");
+}
+
+static enum status
+set_words(char ***at, const struct conf_table_key *k, const char *text,
+    struct fault *f)
+{
+	char **words = words_new(CONF_WORDS);
+	enum status st;
+
+	if (words == NULL)
+		return ST_NOMEM;
+	st = split(words, k, text, f);
+	if (st != ST_OK) {
+		conf_value_free_words(words);
+		return st;
+	}
 	conf_value_free_words(*at);
 	*at = words;
-	words = NULL;
 	return ST_OK;
 }
 
@@ -300,8 +304,8 @@ conf_value_there(const void *section, const struct conf_table_key *k)
 static enum status
 copy_words(char ***to, char *const *from)
 {
-	char **words OWN_WORDS = NULL;
 	size_t n = 0;
+	char **words;
 
 	while (from[n] != NULL)
 		n++;
@@ -310,11 +314,12 @@ copy_words(char ***to, char *const *from)
 		return ST_NOMEM;
 	for (size_t i = 0; i < n; i++) {
 		words[i] = strdup(from[i]);
-		if (words[i] == NULL)
+		if (words[i] == NULL) {
+			conf_value_free_words(words);
 			return ST_NOMEM;
+		}
 	}
 	*to = words;
-	words = NULL;
 	return ST_OK;
 }
 

@@ -11,6 +11,10 @@ struct limits {
 	uint64_t work_bytes;   /* files in /box */
 };
 
+/* What a run may be charged beyond memory and files: kernel memory (page
+ * tables, stacks, sockets, inodes), bubblewrap, sandbox-init. */
+#define LIMITS_EXTRA_BYTES (16ull << 20)
+
 #define LIMITS_TASKS 64	      /* processes and threads of a run */
 #define LIMITS_FILES_OPEN 256 /* RLIMIT_NOFILE */
 #define LIMITS_INODES 16384

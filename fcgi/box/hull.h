@@ -16,9 +16,7 @@
 #include "box/cgroup.h"
 #include "box/stage.h"
 
-/* What a run may be charged beyond memory and files: kernel memory (page
- * tables, stacks, sockets, inodes), bubblewrap, sandbox-init. */
-#define HULL_EXTRA_BYTES (16ull << 20)
+#define HULL_EXTRA_BYTES LIMITS_EXTRA_BYTES
 
 /* What all sandboxes of a boxer share; outlives them. */
 struct hull_host {

@@ -109,6 +109,12 @@ on_output(void *ctx, uint32_t events)
 }
 
 void
+pump_start(struct pump *p)
+{
+	watch_outputs(p, true);
+}
+
+void
 pump_resume(struct pump *p)
 {
 	if (!p->held)
@@ -214,12 +220,6 @@ pump_open(struct pump **out, struct loop *l, const int pipes[3],
 		p->out[i].stream = (uint32_t)i + 1;
 		loop_watch_init(
 		    &p->out[i].watch, pipes[i + 1], on_output, &p->out[i]);
-	}
-	for (int i = 0; i < 2; i++) {
-		if (loop_watch(l, &p->out[i].watch, EPOLLIN) != ST_OK) {
-			pump_close(p);
-			return ST_IO;
-		}
 	}
 	*out = p;
 	return ST_OK;

@@ -24,7 +24,7 @@ struct pump_hooks {
 	void *ctx;
 };
 
-/* pipes as of hull_start(), taken, also on failure. ST_OK, ST_NOMEM, ST_IO. */
+/* pipes as of hull_start(), taken, also on failure. ST_OK, ST_NOMEM. */
 enum status pump_open(struct pump **out, struct loop *l, const int pipes[3],
     uint64_t output_bytes, const struct pump_hooks *hooks)
     __attribute__((warn_unused_result));
@@ -34,6 +34,8 @@ void pump_close(struct pump *p); /* NULL is fine */
  * that does not read them is no error. */
 void pump_feed(struct pump *p, int image, uint64_t at, uint64_t len);
 
+/* Read output from now on. */
+void pump_start(struct pump *p);
 /* Output may be taken again. */
 void pump_resume(struct pump *p);
 

@@ -166,9 +166,6 @@ on_emit(void *ctx, const struct wire_chunk *chunk)
 {
 	struct run *r = ctx;
 
-	/* Output can be seen before the news that the program started. */
-	if (r->state < RUN_STARTED)
-		return false;
 	if (r->state == RUN_REFUSED)
 		return true;
 	return tell(r, chunk, offsetof(struct wire_chunk, data) + chunk->len);
@@ -215,7 +212,7 @@ on_started(void *ctx)
 		return;
 	r->state = RUN_STARTED;
 	tell_simple(r, WIRE_STARTED);
-	pump_resume(r->pump);
+	pump_start(r->pump);
 }
 
 static void

@@ -239,8 +239,12 @@ try_it(struct trial *t, const char *init, uid_t uid, gid_t gid)
 		return;
 	if (prepare(t) && run(t))
 		t->said.st = ST_OK;
-	/* Whatever came of it, all of it goes. */
-	kill(child.pid, SIGKILL);
+	/* Let go, all of it ends by itself; bubblewrap last, which reaps PID
+	 * 1. What does not is killed. */
+	close(t->control);
+	if (t->said.st != ST_OK ||
+	    io_wait(child.pidfd, POLLIN, t->deadline_ms) != ST_OK)
+		kill(child.pid, SIGKILL);
 	while (waitpid(child.pid, NULL, 0) < 0 && errno == EINTR)
 		continue;
 }

@@ -175,10 +175,8 @@ export default async function runs(test, world) {
   await test("files, text and base64, in folders", async () => {
     const bytes = Buffer.from([0, 255, 254, 10, 0]);
     const files = { "data/a.txt": "alpha", "data/deep/b.bin": { base64: bytes.toString("base64") }, helper: "", "mod.py": "X = 42" };
-    const source = "import os, mod\nprint(open('data/a.txt').read(), open('data/deep/b.bin', 'rb').read().hex(), mod.X, sorted(os.listdir('.')))";
-    const result = await run(python(source, { files }));
-    assert.equal(result.stderr, "");
-    assert.match(result.stdout, new RegExp(`^alpha ${bytes.toString("hex")} 42 \\['data', 'helper', 'main.py', 'mod.py'`));
+    const source = "import os, mod\nprint(open('data/a.txt').read(), open('data/deep/b.bin', 'rb').read().hex(), mod.X, sorted(set(os.listdir('.')) - {'__pycache__'}))";
+    ended(await run(python(source, { files })), { stdout: `alpha ${bytes.toString("hex")} 42 ['data', 'helper', 'main.py', 'mod.py']\n`, stderr: "" });
   });
   await test("256 files of 16 parts", async () => {
     const files = Object.fromEntries(Array.from({ length: 256 }, (_, index) => [`${"d/".repeat(14)}${index}/f`, "x"]));

@@ -472,7 +472,10 @@ main(int argc, char **argv)
 	close(b.in);
 	pump(&b, &o, &last);
 	gone = io_wait(b.pidfd, POLLIN, io_now_ms() + SLACK_MS) == ST_OK;
-	kill(b.monitor, SIGKILL);
-	waitpid(b.monitor, NULL, 0);
+	/* bubblewrap ends last, by itself, and reaps PID 1. */
+	if (gone)
+		waitpid(b.monitor, NULL, 0);
+	else
+		kill(b.monitor, SIGKILL);
 	return tell(&last, gone);
 }

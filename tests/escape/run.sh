@@ -165,14 +165,14 @@ script 'SIGPIPE is not ignored' 'yes | head -n 1; echo "${PIPESTATUS[0]}"' \
 	$'y\n141' "exit 0$gone"
 script 'no core file' 'ulimit -c; bash -c "kill -SEGV \$\$"; ls' \
 	$'0\nmain.sh' "exit 0$gone"
-script 'background child holds the pipes' 'sleep 20 & echo finished' \
-	finished $'exit 0\nbox: ms [0-9]{1,3} .* gone 1'
+script 'background child holds the pipes' 'sleep 60 & echo finished' \
+	finished $'exit 0\nbox: ms [0-9]{1,4} .* gone 1'
 script 'daemon' '(setsid bash -c "trap \"\" TERM HUP; while :; do sleep 0.1
 	done" >/dev/null 2>&1 </dev/null &) ; echo started' started \
 	"exit 0$gone"
 script 'stopped' 'kill -STOP $$' '' "signal 9$gone" -t 300
 script 'sleeps for ever' 'echo before; sleep 60' before \
-	$'signal 9\nbox: ms [3-9][0-9]{2} .* gone 1' -t 300
+	$'signal 9\nbox: ms ([3-9][0-9]{2}|[1-4][0-9]{3}) .* gone 1' -t 300
 script 'stdin byte for byte' 'cat; echo "|"' $'a b\nc\\|' "exit 0$gone" \
 	-i $'a b\nc'
 script 'arguments and variables' 'echo "$# $1 $2 $K $HOME"' \
@@ -205,10 +205,10 @@ script 'job without image' 'echo ran' '' 'failed job message: Bad message' \
 	-j nofd
 script 'image that may change' 'echo ran' '' 'failed job seals' -j unsealed
 script 'image of another length' 'echo ran' '' 'failed job length' -j longer
-script 'a message too many' 'sleep 9' '' \
-	$'signal 9\nbox: ms [0-9]{1,3} .* gone 1' -j twice
-script 'deadline forgotten' 'sleep 9' '' \
-	$'signal 9\nbox: ms 2[0-9]{3} .* gone 1' -t 100 -j forgets
+script 'a message too many' 'sleep 60' '' \
+	$'signal 9\nbox: ms [0-9]{1,4} .* gone 1' -j twice
+script 'deadline forgotten' 'sleep 60' '' \
+	$'signal 9\nbox: ms [2-4][0-9]{3} .* gone 1' -t 100 -j forgets
 box "$top/sandbox-init" "$top/src/x" main.x /usr/bin/nothing-there
 expect 'no such interpreter' "$(cat "$top/err")" \
 	'box: failed exec: No such file'

@@ -136,7 +136,7 @@ write_conf() {
 	cat <<-EOF
 		[service]
 		name = run-$tls_port
-		listen = $dir/tollbox.sock
+		listen = $socket
 		state_dir = $dir/state
 		[sandbox]
 		init = $dir/lib/sandbox-init
@@ -172,7 +172,7 @@ write_nginx() {
 		server_name 127.0.0.1 localhost;
 		ssl_certificate $dir/cert.pem;
 		ssl_certificate_key $dir/key.pem;
-		set \$tollbox_backend unix:$dir/tollbox.sock;
+		set \$tollbox_backend unix:$socket;
 	EOF
 	cat >"$dir/nginx.conf" <<-EOF
 		user www-data;
@@ -200,12 +200,14 @@ answers() {
 		"https://127.0.0.1:$tls_port/health"
 }
 
-wait_until_ready() {
-	local deadline=$((SECONDS + ready_within))
-	until answers; do
+# wait_until WHAT COMMAND...: until it holds, as long as all parts live.
+wait_until() {
+	local what=$1 deadline=$((SECONDS + ready_within))
+	shift
+	until "$@"; do
 		is_alive "$daemon" || die 'tollbox did not start'
-		is_alive "$nginx" || die 'nginx did not start'
-		[ $SECONDS -lt $deadline ] || die 'it does not answer'
+		[ -z "$nginx" ] || is_alive "$nginx" || die 'nginx did not start'
+		[ $SECONDS -lt $deadline ] || die "$what"
 		sleep 0.1
 	done
 }
@@ -216,6 +218,7 @@ trap 'finish $?' EXIT
 trap 'finish 0' INT TERM
 dir=$(mktemp -d /tmp/tollbox-run.XXXXXX)
 chmod 755 "$dir"
+socket=${TOLLBOX_LISTEN:-$dir/tollbox.sock}
 port=$(take_port TOLLBOX_PORT 8402)
 tls_port=$(take_port TOLLBOX_TLS_PORT 8443)
 make_user tollbox
@@ -227,9 +230,10 @@ write_conf >"$dir/tollbox.ini"
 write_nginx
 start "$build/tollbox" serve -c "$dir/tollbox.ini"
 daemon=$started
+wait_until 'tollbox does not listen' test -S "$socket"
 start nginx -e stderr -p "$dir/" -c "$dir/nginx.conf"
 nginx=$started
-wait_until_ready
+wait_until 'it does not answer' answers
 
 if [ -n "$devnet" ]; then
 	devnet_members rpcUrl network facilitatorUrl asset assetName payTo \

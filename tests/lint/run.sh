@@ -28,7 +28,7 @@ mapfile -t shells < <(find tests sandbox-scripts .ci -name node_modules -prune -
 
 tidy() {
 	printf '%s\0' "${tidy_files[@]}" |
-		xargs -0 -n 4 -P "$(nproc)" clang-tidy --quiet --warnings-as-errors='*' \
+		xargs -0 -n 1 -P "$(nproc)" clang-tidy --quiet --warnings-as-errors='*' \
 			2>/dev/null
 }
 

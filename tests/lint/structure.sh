@@ -42,7 +42,7 @@ banned='strcpy|strcat|sprintf|vsprintf|strtok|atoi|atol|atof|sscanf|gets|system|
 grep -rnE "(^|[^A-Za-z0-9_.>])($banned)\(" fcgi sandbox-scripts --include='*.[ch]' |
 	sed 's/^/lint: banned call: /' && bad=1
 
-grep -rnE '(TODO|FIXME|XXX)' fcgi sandbox-scripts nginx tests/harness tests/blackbox \
+grep -rnwE '(TODO|FIXME|XXX)' fcgi sandbox-scripts nginx tests/harness tests/blackbox \
 	--include='*.[ch]' --include='*.sh' --include='*.mjs' --include='*.conf' |
 	grep -vE '#[0-9]+' | sed 's/^/lint: a note without an issue number: /' && bad=1
 

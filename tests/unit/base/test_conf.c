@@ -102,7 +102,7 @@ test_shipped(void **state)
 static void
 test_large_tier(void **state)
 {
-	struct conf *c = good("[service]\nmemory_bytes=3G\n", NULL);
+	struct conf *c = good("[service]\nmemory_bytes=3088M\n", NULL);
 	const struct conf_tier *t = conf_tier(c, "large");
 
 	(void)state;

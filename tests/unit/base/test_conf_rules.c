@@ -138,8 +138,8 @@ test_too_many(void **state)
 static void
 test_dropped(void **state)
 {
-	/* medium needs 512M + 256M, large 3G. */
-	struct conf *c = good("[service]\nmemory_bytes = 768M\n"
+	/* medium needs 512M + 256M + 16M, large 3088M. */
+	struct conf *c = good("[service]\nmemory_bytes = 784M\n"
 			      "[site]\ntiers = large small\n"
 			      "prices = large=$9 small=$0.5\n",
 	    NULL);
@@ -157,15 +157,15 @@ test_dropped(void **state)
 	assert_string_equal(c->site.prices[0], "small=$0.5");
 	assert_null(c->site.prices[1]);
 	conf_free(c);
-	c = good("[service]\nmemory_bytes = 805306367\n"
+	c = good("[service]\nmemory_bytes = 822083583\n"
 		 "[site]\nprices = large=$9\n",
 	    NULL);
 	assert_int_equal(c->n_tiers, 1);
 	assert_null(c->site.prices);
 	conf_free(c);
-	bad("[service]\nmemory_bytes = 768M\n[site]\ntiers = large\n", NULL,
+	bad("[service]\nmemory_bytes = 784M\n[site]\ntiers = large\n", NULL,
 	    "none of them fits");
-	bad("[service]\nmemory_bytes = 319M\n", NULL, "hold no tier");
+	bad("[service]\nmemory_bytes = 335M\n", NULL, "hold no tier");
 }
 
 static void

@@ -159,6 +159,11 @@ unbase64_refuses(void **state)
 		"=Zg=",
 		"Zh==", /* unused bits set */
 		"Zh",	/* the same unpadded */
+		"Zi==",
+		"Zk==",
+		"Zo==",
+		"Zm+=",
+		"Zm-",
 		"Zm9=",
 		"Zm9", /* two of them */
 		"Zm9v\n",

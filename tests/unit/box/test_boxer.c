@@ -129,7 +129,7 @@ a_daemon_does_not_escape(void **state)
 	run_source(&o, &server, "python3", source, &l);
 	check_end(&o, ST_SANDBOX_TIMEOUT, -1, 0);
 	/* The answer says that all is gone, so look at once. */
-	assert_int_equal(processes_left(&server), 0);
+	assert_int_equal(programs_left(&server), 0);
 	outcome_free(&o);
 }
 
@@ -172,7 +172,11 @@ a_burner(void **state)
 	run_source(&o, &server, "python3",
 	    "import os\nfor i in range(3): os.fork()\nwhile True: pass\n", &l);
 	check_end(&o, ST_SANDBOX_TIMEOUT, -1, 0);
-	print_message("%s %lu %lu\n", o.r.text, o.r.cpu_us, o.r.duration_us);
+	/* On a machine that others load, the clock may come first. */
+	if (o.r.duration_us < 2000000) {
+		assert_non_null(strstr(o.r.text, "CPU time limit of 2000 ms"));
+		assert_true(o.r.cpu_us > 2000000 && o.r.cpu_us < 2400000);
+	}
 	/* SIGXCPU caught is no way out. */
 	l.timeout_ms = 300;
 	run_source(&o, &server, "python3",
@@ -425,7 +429,7 @@ files_are_not_memory(void **state)
 	    &l);
 	check_end(&o, ST_OK, 0, 0);
 	assert_non_null(strstr(buf_cstr(&o.out), "ENOSPC"));
-	assert_true(strtol(buf_cstr(&o.out), NULL, 10) >= 120);
+	assert_true(strtol(buf_cstr(&o.out), NULL, 10) >= 80);
 	outcome_free(&o);
 }
 
@@ -464,7 +468,7 @@ fork_bombs(void **state)
 	    &l);
 	check_end(&o, ST_SANDBOX_TIMEOUT, -1, 0);
 	assert_true(o.ms < 4000);
-	assert_int_equal(processes_left(&server), 0);
+	assert_int_equal(programs_left(&server), 0);
 	/* The next one is served as ever. */
 	run_source(&o, &server, "bash", "echo ok", NULL);
 	check_end(&o, ST_OK, 0, 0);

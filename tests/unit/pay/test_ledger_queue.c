@@ -69,7 +69,7 @@ struct act {
 	enum status st; /* what the caller got */
 };
 
-static int released, waiting;
+static int released, waiting, entered;
 
 static enum status
 insert(struct ledger_db *db, const char *identity)
@@ -117,6 +117,7 @@ act_thread(void *arg)
 {
 	struct act *a = arg;
 
+	__atomic_add_fetch(&entered, 1, __ATOMIC_SEQ_CST);
 	a->st = ledger_queue_run(a->q, perform, &a);
 	return NULL;
 }
@@ -144,6 +145,7 @@ run_group(struct fixture *x, struct act *acts, size_t n)
 
 	released = 0;
 	waiting = 0;
+	entered = 0;
 	assert_int_equal(pthread_create(&leader, NULL, act_thread, &first), 0);
 	while (__atomic_load_n(&waiting, __ATOMIC_SEQ_CST) == 0)
 		usleep(1000);
@@ -152,7 +154,9 @@ run_group(struct fixture *x, struct act *acts, size_t n)
 		assert_int_equal(
 		    pthread_create(&threads[i], NULL, act_thread, &acts[i]), 0);
 	}
-	usleep(100 * 1000);
+	while (__atomic_load_n(&entered, __ATOMIC_SEQ_CST) != (int)n + 1)
+		usleep(1000);
+	usleep(100 * 1000); /* from there into the list */
 	__atomic_store_n(&released, 1, __ATOMIC_SEQ_CST);
 	assert_int_equal(pthread_join(leader, NULL), 0);
 	for (i = 0; i < n; i++)
