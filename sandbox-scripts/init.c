@@ -356,6 +356,7 @@ static void
 report(struct wire_init_report *m)
 {
 	struct rusage use;
+	char unread;
 
 	if (getrusage(RUSAGE_CHILDREN, &use) == 0) {
 		m->cpu_us =
@@ -366,6 +367,10 @@ report(struct wire_init_report *m)
 	}
 	m->type = WIRE_INIT_REPORT;
 	tell(m, sizeof(*m));
+	/* A socket that is closed with a message unread resets the other side,
+	 * which then sees an error where the report is. */
+	while (recv(CONTROL, &unread, 1, MSG_DONTWAIT) > 0)
+		continue;
 }
 
 int

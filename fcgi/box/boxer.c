@@ -54,7 +54,6 @@ struct boxer {
 	struct hull_host host;
 	struct stage *stage;
 	enum boxer_mode mode;
-	enum status end; /* what boxer_serve() gives */
 	int64_t end_ms;
 	struct loop_watch gate;
 	struct loop_watch life;
@@ -66,13 +65,12 @@ struct boxer {
 /* ---- the gate ---- */
 
 static void
-end_all(struct boxer *b, enum status end, const char *why)
+end_all(struct boxer *b, const char *why)
 {
 	if (b->mode == BOXER_ENDING)
 		return;
 	log_info("%s: ending all runs", why);
 	b->mode = BOXER_ENDING;
-	b->end = end;
 	b->end_ms = io_now_ms() + END_MS;
 	loop_timer_set(b->loop, &b->alarm, b->end_ms * 1000);
 	roster_abort(&b->runs);
@@ -96,6 +94,8 @@ on_reserve(struct boxer *b, const struct wire_reserve *m, int sock)
 	roster_add(&b->runs, r);
 	if (b->mode != BOXER_SERVING)
 		roster_refuse_waiting(&b->runs, stopping);
+	else
+		roster_admit(&b->runs);
 }
 
 static uint32_t
@@ -182,7 +182,7 @@ on_gate(void *ctx, uint32_t events)
 		return;
 	loop_watch_close(b->loop, &b->gate);
 	/* In a drain the gate goes first, as a rule. */
-	end_all(b, ST_CLOSED, "the gate is gone");
+	end_all(b, "the gate is gone");
 }
 
 /* ---- super, signals, children ---- */
@@ -195,7 +195,7 @@ on_life(void *ctx, uint32_t events)
 	(void)events;
 	/* Nothing is ever written there, so this is the end. */
 	loop_watch_close(b->loop, &b->life);
-	end_all(b, ST_CLOSED, "super is gone");
+	end_all(b, "super is gone");
 }
 
 /* Reap everything: bubblewrap's monitors are ours, and as subreaper we get
@@ -352,9 +352,11 @@ serve(struct boxer *b)
 
 	while (st == ST_OK && !finished(b)) {
 		st = loop_turn(b->loop);
-		roster_turn(&b->runs, b->mode == BOXER_SERVING);
+		roster_free_over(&b->runs);
+		if (b->mode == BOXER_SERVING)
+			roster_admit(&b->runs);
 	}
-	return st == ST_OK ? b->end : st;
+	return st;
 }
 
 static void
@@ -403,7 +405,7 @@ enum status
 boxer_serve(
     const struct conf *c, const struct boxer_fds *fds, const char *cgroup_root)
 {
-	struct boxer b = { .conf = c, .mode = BOXER_SERVING, .end = ST_OK };
+	struct boxer b = { .conf = c, .mode = BOXER_SERVING };
 	enum status st = ST_BUG;
 	sigset_t before;
 

@@ -12,10 +12,11 @@ struct boxer_fds {
 	int init_binary; /* O_RDONLY descriptor of the static sandbox-init */
 };
 
-/* Serve until SIGTERM (no new reservation, running ones end, then return
- * ST_OK) or until life ends (kill all, return). Runs as the run user, already
- * without privileges. cgroup_root is the delegated folder super made, NULL for
- * none. */
+/* Serve until SIGTERM or SIGINT (no new reservation, running ones end) or
+ * until gate or life ends (all are killed), then return ST_OK; else ST_REFUSED,
+ * ST_IO, ST_NOMEM and it did not start. Runs as the run user, already without
+ * privileges, on the process's first thread. cgroup_root is the delegated
+ * folder super made (cgroup_prepare() with c->name), NULL for none. */
 enum status boxer_serve(const struct conf *c, const struct boxer_fds *fds,
     const char *cgroup_root) __attribute__((warn_unused_result));
 

@@ -65,9 +65,12 @@ cell_kill(struct cell *c)
 		return;
 	c->state = CELL_DYING;
 	set_timer(c, &c->wait, DIE_MS);
+	hull_let_go(&c->hull);
 	hull_kill(&c->hull, c->init.fd);
 }
 
+/* The sandbox failed, or (ST_SANDBOX_INVALID_REQUEST) was asked for what it
+ * cannot hold. */
 static void __attribute__((format(printf, 3, 4)))
 fail(struct cell *c, enum status st, const char *fmt, ...)
 {
@@ -80,7 +83,9 @@ fail(struct cell *c, enum status st, const char *fmt, ...)
 	(void)vsnprintf(why, sizeof(why), fmt, ap);
 	va_end(ap);
 	c->failed = st;
-	log_warn("sandbox failed: %s", why);
+	log_write(
+	    st == ST_SANDBOX_SETUP_FAILED ? LOG_LEVEL_WARN : LOG_LEVEL_INFO,
+	    "sandbox: %s", why);
 	cell_kill(c);
 }
 
@@ -92,6 +97,7 @@ expect_end(struct cell *c)
 		return;
 	c->state = CELL_ENDING;
 	set_timer(c, &c->wait, ASK_MS);
+	hull_let_go(&c->hull);
 }
 
 void
@@ -135,6 +141,13 @@ beyond(uint64_t now, uint64_t before)
 	return now > before ? now - before : 0;
 }
 
+static void
+raise_to(uint64_t *most, uint64_t now)
+{
+	if (now > *most)
+		*most = now;
+}
+
 /* Take a look; stops the run where it is over a limit. */
 static void
 measure(struct cell *c)
@@ -144,12 +157,13 @@ measure(struct cell *c)
 
 	if (hull_use(&now, &c->hull) != ST_OK)
 		return;
-	memory = beyond(now.memory, c->first.memory);
 	cpu_us = beyond(now.cpu_us, c->first.cpu_us);
-	if (memory > c->ev.memory_used)
-		c->ev.memory_used = memory;
-	if (cpu_us > c->ev.cpu_us)
-		c->ev.cpu_us = cpu_us;
+	raise_to(&c->ev.cpu_us, cpu_us);
+	/* Later, files can no longer be told from memory. */
+	if (c->state != CELL_RUNNING)
+		return;
+	memory = beyond(now.memory, c->first.memory);
+	raise_to(&c->ev.memory_used, memory);
 	if (memory > c->ev.limits.memory_bytes)
 		cell_stop(c, VERDICT_STOP_MEMORY);
 	else if (cpu_us > c->ev.limits.timeout_ms * 1000 * c->ev.cores)
@@ -161,10 +175,10 @@ on_meter(void *ctx)
 {
 	struct cell *c = ctx;
 
-	if (c->state != CELL_RUNNING)
-		return;
-	measure(c);
-	set_timer(c, &c->meter, METER_MS);
+	if (c->state == CELL_RUNNING) {
+		measure(c);
+		set_timer(c, &c->meter, METER_MS);
+	}
 }
 
 /* The counters of the group outlive its processes. */
@@ -177,7 +191,6 @@ measure_last(struct cell *c)
 		return;
 	c->ev.memory_peak = now.memory_peak;
 	c->ev.oom_kills = now.oom_kills;
-	/* With a report, the time was taken before the sandbox's own end. */
 	if (!c->ev.reported)
 		c->ev.cpu_us = beyond(now.cpu_us, c->first.cpu_us);
 }
@@ -231,10 +244,8 @@ on_report(struct cell *c, const struct wire_init_report *m)
 	measure(c);
 	if (c->hull.group == NULL) {
 		/* What came and went between two looks. */
-		if (m->cpu_us > c->ev.cpu_us)
-			c->ev.cpu_us = m->cpu_us;
-		if (m->max_rss_bytes > c->ev.memory_used)
-			c->ev.memory_used = m->max_rss_bytes;
+		raise_to(&c->ev.cpu_us, m->cpu_us);
+		raise_to(&c->ev.memory_used, m->max_rss_bytes);
 	}
 	c->ev.reported = true;
 	c->ev.wait_status = m->wait_status;
@@ -308,8 +319,7 @@ on_control(void *ctx, uint32_t events)
 	if (st == ST_CLOSED && c->released_us > 0)
 		expect_end(c);
 	else
-		fail(c, ST_SANDBOX_SETUP_FAILED, "lost sandbox-init: %s",
-		    status_name(st));
+		fail(c, ST_SANDBOX_SETUP_FAILED, "lost sandbox-init");
 }
 
 void
@@ -347,7 +357,8 @@ gone(struct cell *c)
 		hull_tell(&c->hull);
 	loop_watch_close(c->loop, &c->control);
 	loop_timer_clear(&c->meter);
-	set_timer(c, &c->wait, DIE_MS);
+	if (!c->lost)
+		set_timer(c, &c->wait, DIE_MS);
 	c->hooks.ended(c->hooks.ctx);
 	on_sweep(c);
 }
@@ -375,8 +386,7 @@ cell_reaped(struct cell *c, pid_t pid)
 		on_sweep(c);
 	} else if (c->init.fd < 0) {
 		/* Nobody is known whose end could be waited for. */
-		fail(c, ST_SANDBOX_SETUP_FAILED,
-		    "bubblewrap ended before the sandbox was ready");
+		fail(c, ST_SANDBOX_SETUP_FAILED, "bubblewrap ended early");
 		gone(c);
 	}
 	return true;
@@ -390,8 +400,7 @@ on_wait(void *ctx)
 	switch (c->state) {
 	case CELL_BOOTING:
 	case CELL_LOADING:
-		fail(c, ST_SANDBOX_SETUP_FAILED, "%s takes too long",
-		    c->state == CELL_BOOTING ? "the boot" : "the start");
+		fail(c, ST_SANDBOX_SETUP_FAILED, "the start takes too long");
 		break;
 	case CELL_RUNNING:
 		measure(c);
@@ -401,16 +410,12 @@ on_wait(void *ctx)
 		cell_kill(c);
 		break;
 	case CELL_DYING:
-		c->lost = true;
-		log_err("a sandbox does not die; its slot is set aside");
-		gone(c);
-		break;
 	case CELL_GONE:
-		/* Processes are gone, but not the monitor or the group. */
-		if (!c->lost)
-			log_err("a sandbox leaves something behind; its slot "
-				"is set aside");
+		/* A process, or only its monitor or group. */
 		c->lost = true;
+		log_err("a sandbox does not go; its slot is set aside");
+		if (c->state == CELL_DYING)
+			gone(c);
 		break;
 	case CELL_READY:
 		break;
@@ -460,22 +465,11 @@ cell_open(struct cell **out, int pipes[3], struct loop *l,
 
 /* ---- questions ---- */
 
-const struct verdict_evidence *
-cell_evidence(const struct cell *c)
-{
-	return &c->ev;
-}
-
 enum status
-cell_failed(const struct cell *c)
+cell_outcome(struct verdict_evidence *out, const struct cell *c)
 {
+	*out = c->ev;
 	return c->failed;
-}
-
-bool
-cell_booting(const struct cell *c)
-{
-	return c->state == CELL_BOOTING;
 }
 
 bool

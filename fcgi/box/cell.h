@@ -52,13 +52,12 @@ void cell_kill(struct cell *c);
 /* The boxer has reaped pid: is it this cell's? */
 bool cell_reaped(struct cell *c, pid_t pid);
 
-/* After ended: what was measured, output left out. failed is ST_OK or why the
- * run must not be charged: ST_SANDBOX_SETUP_FAILED,
- * ST_SANDBOX_INVALID_REQUEST (its files did not fit). */
-const struct verdict_evidence *cell_evidence(const struct cell *c);
-enum status cell_failed(const struct cell *c);
+/* After ended: what was measured, output left out. ST_OK, or why the run must
+ * not be charged: ST_SANDBOX_SETUP_FAILED, ST_SANDBOX_INVALID_REQUEST (its
+ * files did not fit). */
+enum status cell_outcome(struct verdict_evidence *out, const struct cell *c)
+    __attribute__((warn_unused_result));
 
-bool cell_booting(const struct cell *c);
 /* It would not die within its time: its slot is not to be given away. */
 bool cell_lost(const struct cell *c);
 /* Nothing is left: no process, no group. */

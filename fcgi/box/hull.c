@@ -298,6 +298,12 @@ hull_use(struct hull_use *out, const struct hull *h)
 
 /* ---- the end ---- */
 
+void
+hull_let_go(struct hull *h)
+{
+	close_fd(&h->files);
+}
+
 static void
 send_kill(int pidfd)
 {

@@ -66,6 +66,9 @@ struct hull_use {
 enum status hull_use(struct hull_use *out, const struct hull *h)
     __attribute__((warn_unused_result));
 
+/* The run ends: hold its files no longer, or to free them, which can be a
+ * gigabyte, would be the boxer's work and not the dying sandbox's. */
+void hull_let_go(struct hull *h);
 /* SIGKILL all there is; init is PID 1's pidfd or -1. */
 void hull_kill(const struct hull *h, int init);
 /* The boxer has reaped pid: is it this one's monitor? */

@@ -77,8 +77,8 @@ roster_add(struct roster *o, struct run *r)
 
 /* Nobody gets past the first who waits, or a large run would wait for ever
  * behind small ones. */
-static void
-admit(struct roster *o)
+void
+roster_admit(struct roster *o)
 {
 	uint64_t slots = 0, bytes = 0;
 
@@ -100,7 +100,7 @@ admit(struct roster *o)
 }
 
 void
-roster_turn(struct roster *o, bool with_admission)
+roster_free_over(struct roster *o)
 {
 	size_t kept = 0;
 
@@ -111,8 +111,6 @@ roster_turn(struct roster *o, bool with_admission)
 			o->runs[kept++] = o->runs[i];
 	}
 	o->n = kept;
-	if (with_admission)
-		admit(o);
 }
 
 void

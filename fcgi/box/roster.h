@@ -33,9 +33,10 @@ void roster_free(struct roster *o);
 void roster_add(struct roster *o, struct run *r);
 bool roster_full(const struct roster *o);
 
-/* Between two turns of the loop: free what is over, and with admit let those
- * in that have waited longest. */
-void roster_turn(struct roster *o, bool admit);
+/* Let those in that have waited longest, as far as there is room. */
+void roster_admit(struct roster *o);
+/* Free the runs that are over. Only between two turns of the loop. */
+void roster_free_over(struct roster *o);
 
 void roster_refuse_waiting(struct roster *o, const char *why);
 void roster_abort(struct roster *o);

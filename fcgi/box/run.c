@@ -219,7 +219,7 @@ static void
 on_ended(void *ctx)
 {
 	struct run *r = ctx;
-	enum status st = cell_failed(r->cell);
+	enum status st = cell_outcome(&r->ev, r->cell);
 	char text[WIRE_TEXT];
 
 	if (r->state == RUN_DONE)
@@ -235,7 +235,6 @@ on_ended(void *ctx)
 		refuse(r, st, "the sandbox could not be set up");
 		return;
 	}
-	r->ev = *cell_evidence(r->cell);
 	r->state = RUN_ENDED;
 	set_wait(r, DELIVER_MS);
 	deliver(r);
@@ -440,7 +439,9 @@ run_look(const struct run *r)
 		.waits = r->state == RUN_WAITING,
 		.holds = r->cell != NULL,
 		.running = r->state == RUN_STARTED,
-		.booting = r->cell != NULL && cell_booting(r->cell),
+		.booting =
+		    (r->state == RUN_RESERVED || r->state == RUN_LOADED) &&
+		    !r->ready,
 		.lost = r->cell != NULL && cell_lost(r->cell),
 		.runtime = r->runtime,
 	};

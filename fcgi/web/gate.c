@@ -228,11 +228,15 @@ workers_start(struct gate *g, const struct gate_fds *fds)
 /* Wake threads out of accept(2) until all have ended. A signal can fall between
  * a thread's look at stop and its accept, so it is repeated. */
 static void
-workers_stop(struct gate *g)
+workers_stop(struct gate *g, const struct gate_fds *fds)
 {
 	const struct timespec pause = { .tv_nsec = 20000000 };
 
 	g->stop = true;
+	/* New peers are refused at once; super has closed its copies. */
+	shutdown(fds->listen, SHUT_RDWR);
+	if (fds->listen_tcp >= 0)
+		shutdown(fds->listen_tcp, SHUT_RDWR);
 	while (atomic_load(&g->alive) > 0) {
 		for (size_t i = 0; i < g->n_workers; i++)
 			if (g->workers[i].running)
@@ -366,7 +370,7 @@ gate_serve(const struct conf *c, const struct gate_fds *fds)
 		close(fds->ready);
 		watch(&g, fds, signals);
 	}
-	workers_stop(&g);
+	workers_stop(&g, fds);
 	client_close(g.ctx.boxer);
 	flight_close(g.ctx.flight);
 	sites_close(g.ctx.sites);

@@ -7,6 +7,7 @@
 #include <openssl/rand.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/hex.h"
 
@@ -202,6 +203,7 @@ enum status
 http_accept(
     struct http_conn *c, struct http_request *out, const volatile bool *stop)
 {
+	const struct timespec pause = { .tv_nsec = 50000000 };
 	struct http_request *q = out;
 
 	memset(q, 0, sizeof(*q));
@@ -219,6 +221,10 @@ http_accept(
 			return ST_CLOSED;
 		if (r == -EBADF || r == -EINVAL || r == -ENOTSOCK)
 			return ST_IO;
+		/* Out of descriptors or memory: it may pass, and asking at
+		 * once again would burn a core. */
+		if (r != -EINTR && r != -ECONNABORTED)
+			nanosleep(&pause, NULL);
 	}
 	q->conn = c;
 	q->method = param_or(q, "REQUEST_METHOD", "");

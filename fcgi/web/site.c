@@ -187,11 +187,9 @@ collect_param(void *ctx, const char *name, const char *value)
 static const char *
 get_param(void *ctx, const char *name)
 {
-	const char *v = http_param(ctx, name);
-
-	/* An empty fastcgi_param means "not set", as in web servers' own
-	 * conditional settings. */
-	return v != NULL && v[0] == '\0' ? NULL : v;
+	/* An empty value stays one, and is an error: a web server's variable
+	 * that came out empty must not send the money to the default payee. */
+	return http_param(ctx, name);
 }
 
 static const char *

@@ -65,6 +65,8 @@ build=$(<build-folder)
 unit=$top/unit
 mkdir "$unit"
 echo '+memory +pids +cpu' >"$top/cgroup.subtree_control"
-suite "test_zleft" in_unit "$build/tests/unit/box/test_zleft"
+suite "test_wall" in_unit "$build/tests/unit/cgroup2/test_wall"
+suite "test_boxer_life" in_unit "$build/tests/unit/box/test_boxer_life"
+cat $unit/cgroup.stat
 printf '%d passed, %d failed\n' "$passed" "$failed"
 poweroff -f

@@ -26,6 +26,7 @@
 	"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define NET "eip155:84532"
 #define TXN "0xABCDEF"
+#define NOBODY 65534
 
 /* ---- the disk under SQLite, counted, slowed and broken at will ---- */
 
@@ -1066,15 +1067,18 @@ a_store_of_others_is_refused(void **state)
 	ledger_close(s->l);
 	s->l = NULL;
 	snprintf(lock, sizeof(lock), "%s.lock", s->path);
-	assert_int_equal(chmod(s->path, 0444), 0);
-	assert_int_equal(chmod(lock, 0666), 0);
+	if (geteuid() == 0) {
+		assert_int_equal(chown(s->path, NOBODY, NOBODY), 0);
+		assert_int_equal(chown(lock, NOBODY, NOBODY), 0);
+	}
+	assert_int_equal(chmod(s->path, 0400), 0);
 	assert_int_equal(chmod(s->dir, 0555), 0);
 	pid = fork();
 	if (pid == 0) {
 		struct ledger *l = NULL;
 		enum status st;
 
-		if (geteuid() == 0 && setuid(65534) != 0)
+		if (geteuid() == 0 && setuid(NOBODY) != 0)
 			_exit(2);
 		st = ledger_open(&l, s->url);
 		_exit(st == ST_IO && l == NULL ? 0 : 1);
