@@ -183,13 +183,50 @@ settle(struct run *r, const char *body, size_t body_len, const char *amount,
 	return st;
 }
 
+/* We hold the flight, so a row in the middle of something was left there by a
+ * write that failed: read it as a restart would. */
+static enum status
+mend_row(struct run *r, struct ledger_row *row)
+{
+	const char *id = buf_cstr(&r->identity);
+	enum status st = ST_OK;
+
+	if (row->state == LEDGER_CLAIMED) {
+		st = ledger_release(r->g->ledger, id);
+		row->state = LEDGER_STATE_MAX;
+	} else if (row->state == LEDGER_SETTLING) {
+		st = ledger_unknown(r->g->ledger, id, "left in settling");
+		row->state = LEDGER_UNKNOWN;
+	} else if (row->state == LEDGER_RUNNING) {
+		st = ledger_owed(r->g->ledger, id);
+		row->state = LEDGER_SETTLED;
+	}
+	if (st != ST_OK)
+		return fault_set(&r->f, ST_SERVICE_INTERNAL_FAILURE, "ledger");
+	return ST_OK;
+}
+
+/* Settle again what was unknown or refused: the identical call, and no new
+ * look at price or clock but one: a refused payment past its time is over. */
+static enum status
+settle_row(struct run *r, const struct ledger_row *row)
+{
+	enum status st = ST_OK;
+
+	if (row->state == LEDGER_FAILED)
+		st = x402_window(&r->pay, (uint64_t)time(NULL), 0, &r->f);
+	if (st != ST_OK)
+		return st;
+	return settle(r, row->settle_body, row->settle_body_len, row->amount,
+	    row->state == LEDGER_UNKNOWN);
+}
+
 /* The row of a payment that we know decides, whatever the body's price or the
  * clock say by now (api.md section 1, step 5). */
 static enum status
 run_known(struct run *r, struct ledger_row *row)
 {
 	enum status st = ST_BUG;
-	bool again = false;
 
 	if (!same_request(r, row))
 		return fault_set(&r->f, ST_PAYMENT_REPLAYED,
@@ -200,51 +237,25 @@ run_known(struct run *r, struct ledger_row *row)
 		    "payload.signature is not the one this payment was made "
 		    "with");
 	snprintf(r->payer, sizeof(r->payer), "%s", row->payer);
-	switch (row->state) {
-	case LEDGER_DONE:
-		if (row->answer_body == NULL)
-			return fault_set(&r->f, ST_PAYMENT_REPLAYED,
-			    "this payment's answer was kept 24 hours and has "
-			    "expired");
+	if (row->state == LEDGER_DONE && row->answer_body == NULL)
+		return fault_set(&r->f, ST_PAYMENT_REPLAYED,
+		    "this payment's answer was kept 24 hours and has expired");
+	if (row->state == LEDGER_DONE) {
 		answer_replay(r->a, row);
 		return ST_OK;
-	case LEDGER_SETTLED:
-		break;
-	case LEDGER_UNKNOWN:
-		again = true;
-		break;
-	case LEDGER_FAILED:
-		st = x402_window(&r->pay, (uint64_t)time(NULL), 0, &r->f);
-		if (st != ST_OK)
-			return st;
-		break;
-	case LEDGER_CLAIMED:
-	case LEDGER_SETTLING:
-	case LEDGER_RUNNING:
-	case LEDGER_STATE_MAX:
-		/* Nobody of this process is at it (we hold the flight), so it
-		 * was left by a failed write: a restart sorts it out. */
-		return fault_set(&r->f, ST_PAYMENT_SETTLEMENT_INDETERMINATE,
-		    "this payment's state is being sorted out; repeat the "
-		    "same request with the same payment");
 	}
 	st = parse_body(r);
-	if (st != ST_OK)
-		return st;
 	run_state_stage_end(r, RUN_STAGE_PARSE);
-	st = reserve(r);
+	if (st == ST_OK)
+		st = reserve(r);
 	run_state_stage_end(r, RUN_STAGE_RESERVE);
 	if (st != ST_OK)
 		return st;
-	if (row->state == LEDGER_SETTLED) {
+	if (row->state == LEDGER_SETTLED)
 		r->transaction = OWN_STEAL(row->transaction);
-	} else {
-		st = settle(r, row->settle_body, row->settle_body_len,
-		    row->amount, again);
-		if (st != ST_OK)
-			return st;
-	}
-	return perform(r, row->amount);
+	else
+		st = settle_row(r, row);
+	return st == ST_OK ? perform(r, row->amount) : st;
 }
 
 /* Steps 6 to 8 for a payment never seen before. */
@@ -295,12 +306,15 @@ run_payment(struct run *r)
 	r->in_flight = true;
 	st = ledger_find(r->g->ledger, buf_cstr(&r->identity), &row);
 	run_state_stage_end(r, RUN_STAGE_CHECK);
-	if (st == ST_NOT_FOUND)
+	if (st == ST_OK)
+		st = mend_row(r, &row);
+	else if (st != ST_NOT_FOUND)
+		fault_set(&r->f, ST_SERVICE_INTERNAL_FAILURE, "ledger");
+	if (st == ST_NOT_FOUND ||
+	    (st == ST_OK && row.state == LEDGER_STATE_MAX))
 		st = run_new(r);
 	else if (st == ST_OK)
 		st = run_known(r, &row);
-	else
-		fault_set(&r->f, ST_SERVICE_INTERNAL_FAILURE, "ledger");
 	ledger_row_free(&row);
 	return st;
 }

@@ -8,16 +8,6 @@
 #include "base/log.h"
 #include "pay/facilitator.h"
 
-/* Reasons that say the authorization was used up before (x402.md 3.8); the
- * last is the public token's own revert text, which some pass on. */
-static bool
-reason_used(const char *reason)
-{
-	return strstr(reason, "nonce_already_used") != NULL ||
-	       strcmp(reason, "duplicate_settlement") == 0 ||
-	       strstr(reason, "authorization is used or canceled") != NULL;
-}
-
 /* Callers see reasons that are codes; free text may hold a facilitator's
  * addresses, traces or worse, and goes to the log only. */
 static const char *
@@ -29,7 +19,8 @@ reason_told(const char *reason)
 	    strspn(reason,
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 		"0123456789_.-") != n)
-		return reason_used(reason) ? "nonce_already_used" : "refused";
+		return facilitator_reason_spent(reason) ? "nonce_already_used"
+							: "refused";
 	return reason;
 }
 
@@ -115,7 +106,7 @@ refused(struct ledger *l, const struct settle_ask *ask, const char *reason,
 	log_info("settlement refused: %s: %s", ask->identity, reason);
 	if (ledger_failed(l, ask->identity, reason) != ST_OK)
 		return ledger_trouble(f);
-	if (reason_used(reason))
+	if (facilitator_reason_spent(reason))
 		return fault_set(f, ST_PAYMENT_REPLAYED,
 		    "this payment's nonce was already used elsewhere (%s)",
 		    reason_told(reason));
@@ -200,7 +191,7 @@ settle_verify(
 			st = fault_set(f, ST_PAYMENT_AMOUNT_INSUFFICIENT,
 			    "the payer's balance is too low (%s)",
 			    reason_told(a.reason));
-		else if (reason_used(a.reason))
+		else if (facilitator_reason_spent(a.reason))
 			st = fault_set(f, ST_PAYMENT_REPLAYED,
 			    "this payment's nonce was already used elsewhere "
 			    "(%s)",

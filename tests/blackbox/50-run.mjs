@@ -69,7 +69,9 @@ export default async function runs(test, world) {
     assert.match(result.error.message, /300/);
   });
   await test("a program that computes over its time", async () => {
-    failed(await run(node("for (;;);", { limits: { timeoutMs: 400 } })), "SANDBOX_TIMEOUT", { outcome: "timeout", exitCode: null, signal: null });
+    const result = await run(node("for (;;);", { limits: { timeoutMs: 600 } }));
+    failed(result, "SANDBOX_TIMEOUT", { outcome: "timeout", exitCode: null, signal: null });
+    assert.ok(result.usage.cpuMs > 100 && result.usage.cpuMs < 1500, `${result.usage.cpuMs} ms of CPU`);
   });
   await test("a program that ignores signals over its time", async () => {
     const source = "import signal, time\nfor s in range(1, 65):\n  try: signal.signal(s, signal.SIG_IGN)\n  except (OSError, ValueError): pass\ntime.sleep(60)";

@@ -133,7 +133,8 @@ function assertOutcome(json) {
   assert.ok(json.exitCode === null || Number.isInteger(json.exitCode));
   assert.deepEqual(members(json.truncated), ["stderr", "stdout"]);
   assert.deepEqual(members(json.usage), ["cpuMs", "maxMemoryBytes"]);
-  assert.ok(json.usage.cpuMs > 0 && json.usage.maxMemoryBytes > 0, JSON.stringify(json.usage));
+  // Some kernels count CPU time in ticks: a short run may have none.
+  assert.ok(json.usage.cpuMs >= 0 && json.usage.maxMemoryBytes > 0, JSON.stringify(json.usage));
   assert.ok(json.durationMs > 0);
   assert.equal(Math.round(json.durationMs * 10) / 10, json.durationMs, "durationMs has one decimal");
 }

@@ -226,11 +226,27 @@ exactly_the_output(void **state)
 	outcome_free(&o);
 }
 
+static uint64_t
+rss_of(pid_t pid)
+{
+	char path[64];
+	unsigned long pages = 0;
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "%*u %lu", &pages), 1);
+	fclose(f);
+	return pages * 4096;
+}
+
 static void
 floods(void **state)
 {
 	struct limits l = usual;
 	struct outcome o = { 0 };
+	uint64_t before;
 
 	(void)state;
 	run_source(&o, &server, "bash", "yes", NULL);
@@ -242,7 +258,9 @@ floods(void **state)
 	assert_int_equal(o.out.len + o.err.len, MIB);
 	assert_true(o.out.len > 0 && o.err.len > 0);
 
-	/* A slow reader stops the program, not the boxer. */
+	/* A slow reader stops the program, not the boxer; and nothing of what
+	 * it does not take piles up there. */
+	before = rss_of(server.pid);
 	o.slow_ms = 50;
 	l.timeout_ms = 700;
 	l.output_bytes = 16 * MIB;
@@ -250,6 +268,7 @@ floods(void **state)
 	check_end(&o, ST_SANDBOX_TIMEOUT, -1, 0);
 	assert_true(o.out.len > 100000 && o.out.len < 4 * MIB);
 	assert_int_equal(o.r.lost[0], 0);
+	assert_true(rss_of(server.pid) < before + MIB);
 	outcome_free(&o);
 }
 
@@ -521,6 +540,43 @@ eight_at_once(void **state)
 		outcome_free(&p[i].o);
 }
 
+static void *
+run_over(void *arg)
+{
+	struct parallel *p = arg;
+	struct limits l = usual;
+
+	l.output_bytes = 1024;
+	run_source(&p->o, &server, "bash", "printf '%02000d' 1; exit 0", &l);
+	return NULL;
+}
+
+/* Killed and ended by itself in the same moment (fault 31): always the same
+ * answer. */
+static void
+over_and_out(void **state)
+{
+	struct parallel p[8] = { 0 };
+
+	(void)state;
+	for (int round = 0; round < 10; round++) {
+		for (int i = 0; i < 8; i++)
+			assert_int_equal(
+			    pthread_create(&p[i].thread, NULL, run_over, &p[i]),
+			    0);
+		for (int i = 0; i < 8; i++)
+			pthread_join(p[i].thread, NULL);
+		for (int i = 0; i < 8; i++) {
+			check_end(
+			    &p[i].o, ST_EXECUTION_OUTPUT_LIMIT_EXCEEDED, -1, 0);
+			assert_int_equal(p[i].o.out.len, 1024);
+			assert_int_equal(p[i].o.r.lost[0], 976);
+		}
+	}
+	for (int i = 0; i < 8; i++)
+		outcome_free(&p[i].o);
+}
+
 /* ---- files, arguments, set-up ---- */
 
 static void
@@ -633,6 +689,7 @@ main(void)
 		cmocka_unit_test(a_refused_allocation_is_the_programs),
 		cmocka_unit_test(fork_bombs),
 		cmocka_unit_test(eight_at_once),
+		cmocka_unit_test(over_and_out),
 		cmocka_unit_test(files_args_env),
 		cmocka_unit_test(files_that_do_not_fit),
 		cmocka_unit_test(a_runtime_that_is_missing),
