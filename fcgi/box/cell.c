@@ -65,7 +65,6 @@ cell_kill(struct cell *c)
 		return;
 	c->state = CELL_DYING;
 	set_timer(c, &c->wait, DIE_MS);
-	hull_let_go(&c->hull);
 	hull_kill(&c->hull, c->init.fd);
 }
 
@@ -97,7 +96,6 @@ expect_end(struct cell *c)
 		return;
 	c->state = CELL_ENDING;
 	set_timer(c, &c->wait, ASK_MS);
-	hull_let_go(&c->hull);
 }
 
 void
@@ -155,13 +153,10 @@ measure(struct cell *c)
 	struct hull_use now;
 	uint64_t memory, cpu_us;
 
-	if (hull_use(&now, &c->hull) != ST_OK)
+	if (hull_use(&now, &c->hull, c->init.fd) != ST_OK)
 		return;
 	cpu_us = beyond(now.cpu_us, c->first.cpu_us);
 	raise_to(&c->ev.cpu_us, cpu_us);
-	/* Later, files can no longer be told from memory. */
-	if (c->state != CELL_RUNNING)
-		return;
 	memory = beyond(now.memory, c->first.memory);
 	raise_to(&c->ev.memory_used, memory);
 	if (memory > c->ev.limits.memory_bytes)
@@ -187,7 +182,8 @@ measure_last(struct cell *c)
 {
 	struct hull_use now;
 
-	if (c->hull.group == NULL || hull_use(&now, &c->hull) != ST_OK)
+	if (c->hull.group == NULL ||
+	    hull_use(&now, &c->hull, c->init.fd) != ST_OK)
 		return;
 	c->ev.memory_peak = now.memory_peak;
 	c->ev.oom_kills = now.oom_kills;
@@ -206,7 +202,7 @@ on_ready(struct cell *c)
 		return;
 	}
 	if (hull_furnish(&c->hull, c->init.fd) != ST_OK ||
-	    hull_use(&c->first, &c->hull) != ST_OK) {
+	    hull_use(&c->first, &c->hull, c->init.fd) != ST_OK) {
 		fail(c, ST_SANDBOX_SETUP_FAILED, "no work folder, no meter");
 		return;
 	}
@@ -223,7 +219,7 @@ on_started(struct cell *c)
 
 	c->released_us = io_now_us();
 	/* Writing the files took none of the program's time. */
-	if (hull_use(&now, &c->hull) == ST_OK)
+	if (hull_use(&now, &c->hull, c->init.fd) == ST_OK)
 		c->first.cpu_us = now.cpu_us;
 	c->state = CELL_RUNNING;
 	set_timer(c, &c->wait, (int64_t)c->ev.limits.timeout_ms);

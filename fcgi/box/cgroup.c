@@ -16,7 +16,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/own.h"
-#include "box/cgroup_place.h"
+#include "box/place.h"
 
 /* Most processes that are killed in one pass; more than a run may have. */
 #define KILL_AT_ONCE 128

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -152,7 +153,7 @@ hull_start(struct hull *h, int *control, int pipes[3], struct hull_host *host,
 
 	memset(h, 0, sizeof(*h));
 	h->limits = *limits;
-	h->monitor = h->status = h->log = h->files = -1;
+	h->monitor = h->status = h->log = -1;
 	*control = pipes[0] = pipes[1] = pipes[2] = -1;
 	if (make_group(h, host) && make_connections(h, &e, control, pipes))
 		st = launch(h, host, runtime, entry, &e);
@@ -225,37 +226,37 @@ hull_hold_init(struct hull *h)
 }
 
 enum status
-hull_furnish(struct hull *h, int init)
+hull_furnish(const struct hull *h, int init)
 {
-	enum status st = ST_BUG;
-	char path[64];
-
-	st = work_mount(h->init_pid, init, h->limits.work_bytes);
-	if (st != ST_OK)
-		return st;
-	(void)snprintf(
-	    path, sizeof(path), "/proc/%d/root/box", (int)h->init_pid);
-	h->files = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (h->files < 0) {
-		log_err("open the work folder: %s", strerror(errno));
-		return ST_IO;
-	}
-	return ST_OK;
+	return work_mount(h->init_pid, init, h->limits.work_bytes);
 }
 
 /* ---- what it uses ---- */
 
-/* Bytes in the files of the run: part of its shared memory that is not held
- * against it. */
-static uint64_t
-file_bytes(const struct hull *h)
+/* Bytes in the files of the run, which are not held against it. Asked by path:
+ * a descriptor held open would make freeing a gigabyte of files the boxer's
+ * work when the sandbox goes first. */
+static bool
+file_bytes(uint64_t *out, const struct hull *h)
 {
+	char path[64];
 	struct statfs s;
 
-	if (h->files < 0 || fstatfs(h->files, &s) < 0 || s.f_bsize <= 0 ||
-	    s.f_blocks < s.f_bfree)
-		return 0;
-	return (s.f_blocks - s.f_bfree) * (uint64_t)s.f_bsize;
+	(void)snprintf(
+	    path, sizeof(path), "/proc/%d/root/box", (int)h->init_pid);
+	if (statfs(path, &s) < 0 || s.f_bsize <= 0 || s.f_blocks < s.f_bfree)
+		return false;
+	*out = (s.f_blocks - s.f_bfree) * (uint64_t)s.f_bsize;
+	return true;
+}
+
+/* False once PID 1 has ended: then its number may be another's. */
+static bool
+alive(int pidfd)
+{
+	struct pollfd p = { .fd = pidfd, .events = POLLIN };
+
+	return pidfd >= 0 && poll(&p, 1, 0) == 0;
 }
 
 static enum status
@@ -270,39 +271,46 @@ use_by_meter(struct hull_use *out, const struct hull *h)
 	return st;
 }
 
-enum status
-hull_use(struct hull_use *out, const struct hull *h)
+static enum status
+use_by_group(struct hull_use *out, const struct hull *h)
 {
 	struct cgroup_use u;
 	enum status st = ST_BUG;
 	uint64_t before, after;
+	bool known;
 
-	memset(out, 0, sizeof(*out));
-	if (h->group == NULL)
-		return use_by_meter(out, h);
 	/* Files that come or go between two looks must not count as memory of
 	 * the program, so look before and after. */
-	before = file_bytes(h);
+	known = file_bytes(&before, h);
 	st = cgroup_use(h->group, &u);
-	after = file_bytes(h);
+	if (st != ST_OK)
+		return st;
+	out->cpu_us = u.cpu_us;
+	out->memory_peak = u.memory_peak;
+	out->oom_kills = u.oom_kills;
+	if (!known || !file_bytes(&after, h))
+		return ST_OK;
 	if (after < before)
 		after = before;
 	out->memory = u.memory_anon;
 	if (u.memory_shmem > after)
 		out->memory += u.memory_shmem - after;
-	out->cpu_us = u.cpu_us;
-	out->memory_peak = u.memory_peak;
-	out->oom_kills = u.oom_kills;
+	return ST_OK;
+}
+
+enum status
+hull_use(struct hull_use *out, const struct hull *h, int init)
+{
+	enum status st = ST_BUG;
+
+	memset(out, 0, sizeof(*out));
+	st = h->group == NULL ? use_by_meter(out, h) : use_by_group(out, h);
+	if (!alive(init))
+		out->memory = 0;
 	return st;
 }
 
 /* ---- the end ---- */
-
-void
-hull_let_go(struct hull *h)
-{
-	close_fd(&h->files);
-}
 
 static void
 send_kill(int pidfd)
@@ -360,5 +368,4 @@ hull_close(struct hull *h)
 	close_fd(&h->monitor);
 	close_fd(&h->status);
 	close_fd(&h->log);
-	close_fd(&h->files);
 }

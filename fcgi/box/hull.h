@@ -38,7 +38,6 @@ struct hull {
 	pid_t init_pid;	      /* PID 1 as this host numbers it */
 	int status;	      /* bubblewrap tells that number here */
 	int log;	      /* memfd, bubblewrap's stderr */
-	int files;	      /* the tmpfs of /box, /tmp and /dev/shm */
 };
 
 /* Start bubblewrap. *control is our end of the control socket; pipes[0] the
@@ -53,22 +52,21 @@ enum status hull_start(struct hull *h, int *control, int pipes[3],
 /* After WIRE_INIT_READY: find PID 1. Its pidfd (the caller's), or -1. */
 int hull_hold_init(struct hull *h);
 /* Then give it the writable folders. ST_OK, ST_CLOSED, ST_IO. */
-enum status hull_furnish(struct hull *h, int init)
+enum status hull_furnish(const struct hull *h, int init)
     __attribute__((warn_unused_result));
 
 struct hull_use {
-	uint64_t memory; /* bytes now, other than files */
+	uint64_t memory; /* bytes now, other than files; 0: cannot be told */
 	uint64_t cpu_us;
 	/* Of the cgroup, which stay when the processes are gone; 0: none. */
 	uint64_t memory_peak;
 	uint64_t oom_kills;
 };
-enum status hull_use(struct hull_use *out, const struct hull *h)
+/* init is PID 1's pidfd; memory can be told only while it lives. ST_OK; or the
+ * meter's or cgroup's failure. */
+enum status hull_use(struct hull_use *out, const struct hull *h, int init)
     __attribute__((warn_unused_result));
 
-/* The run ends: hold its files no longer, or to free them, which can be a
- * gigabyte, would be the boxer's work and not the dying sandbox's. */
-void hull_let_go(struct hull *h);
 /* SIGKILL all there is; init is PID 1's pidfd or -1. */
 void hull_kill(const struct hull *h, int init);
 /* The boxer has reaped pid: is it this one's monitor? */

@@ -14,7 +14,7 @@
 
 struct loop {
 	int epoll;
-	LIST_HEAD(, loop_timer) timers;
+	LIST_HEAD(loop_timers, loop_timer) timers;
 };
 
 enum status

@@ -11,7 +11,7 @@
 #include "base/limits.h"
 #include "base/own.h"
 
-#define PROCESSES (2 * LIMITS_TASKS)
+#define PROCESSES ((size_t)2 * LIMITS_TASKS)
 
 /* The whole of a small file of /proc; false if it is not there. */
 static bool

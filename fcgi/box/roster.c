@@ -14,7 +14,7 @@ roster_init(struct roster *o, uint64_t slots, uint64_t bytes)
 	/* Beside slots and queue there are those that were refused and whose
 	 * gate has not closed yet. */
 	o->max = (size_t)(slots + 2 * QUEUE(slots));
-	o->runs = calloc(o->max, sizeof(*o->runs));
+	o->runs = calloc(o->max, sizeof(struct run *));
 	return o->runs == NULL ? ST_NOMEM : ST_OK;
 }
 

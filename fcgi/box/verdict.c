@@ -89,10 +89,11 @@ by_limit_of_memory(struct wire_result *out, const struct verdict_evidence *ev)
 static void
 by_limit_of_output(struct wire_result *out, const struct verdict_evidence *ev)
 {
+	uint64_t seen = ev->limits.output_bytes + ev->lost[0] + ev->lost[1];
+
 	limited(out, ST_EXECUTION_OUTPUT_LIMIT_EXCEEDED);
 	say(out, "output limit of %llu bytes exceeded: at least %llu written",
-	    (number)ev->limits.output_bytes,
-	    (number)(ev->limits.output_bytes + ev->lost[0] + ev->lost[1]));
+	    (number)ev->limits.output_bytes, (number)seen);
 }
 
 static void
@@ -100,7 +101,7 @@ by_limit_of_cpu(struct wire_result *out, const struct verdict_evidence *ev)
 {
 	limited(out, ST_SANDBOX_TIMEOUT);
 	say(out, "CPU time limit of %llu ms exceeded: %llu ms used",
-	    (number)(cpu_limit_us(ev) / 1000), (number)(ev->cpu_us / 1000));
+	    (number)cpu_limit_us(ev) / 1000, (number)ev->cpu_us / 1000);
 }
 
 static void
@@ -108,7 +109,7 @@ by_limit_of_time(struct wire_result *out, const struct verdict_evidence *ev)
 {
 	limited(out, ST_SANDBOX_TIMEOUT);
 	say(out, "time limit of %llu ms exceeded: ran for %llu ms",
-	    (number)ev->limits.timeout_ms, (number)(ev->duration_us / 1000));
+	    (number)ev->limits.timeout_ms, (number)ev->duration_us / 1000);
 }
 
 static void

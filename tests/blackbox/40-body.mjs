@@ -130,6 +130,13 @@ export default async function bodies(test, world) {
     });
   }
 
+  for (const key of ["short", "x".repeat(31), "x".repeat(129), `${"x".repeat(20)} ${"x".repeat(20)}`]) {
+    await test(`Idempotency-Key of ${key.length} characters, ${key.includes(" ") ? "one a blank" : "no blank"}: SANDBOX_INVALID_REQUEST`, async () => {
+      const headers = { ...header, "Idempotency-Key": key };
+      assertRefused(await world.free(payer, () => world.send({ body: HELLO, headers })), "SANDBOX_INVALID_REQUEST", { message: /Idempotency-Key/ });
+    });
+  }
+
   await test("after all that the payment is still good", async () => {
     const { result, ...moved } = await world.moved(payer, () =>
       world.send({ body: HELLO, headers: { ...header, "Content-Encoding": "identity" } }));

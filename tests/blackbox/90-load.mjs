@@ -1,6 +1,7 @@
 // Many runs, and parts that die: nothing may leak, and service comes back by itself.
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
+import { connect } from "node:net";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { stillAlive } from "../harness/stack.mjs";
@@ -8,6 +9,7 @@ import { assertRefused, assertRun } from "./shape.mjs";
 import { until } from "./runner.mjs";
 import { HELLO } from "./world.mjs";
 
+const CLIENTS = 8;
 const BACK_WITHIN_MS = 2000;
 const SLOW = JSON.stringify({ runtime: "python3", source: "import time\ntime.sleep(2)\nprint('run')" });
 const ONCE = { payer: -1000n, seller: 1000n };
@@ -33,6 +35,22 @@ function ownedBy(folder, uids) {
 
 const uidOf = (pid) => Number(/^Uid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))[1]);
 
+/** What each open descriptor of a process is. */
+function descriptors(pid) {
+  return list(`/proc/${pid}/fd`).flatMap((fd) => {
+    try {
+      return [readlinkSync(`/proc/${pid}/fd/${fd}`)];
+    } catch {
+      return []; // closed meanwhile
+    }
+  });
+}
+
+const sockets = (world) => {
+  const { serve, gate, boxer } = world.processes();
+  return [serve, gate, boxer].flatMap(({ pid }) => descriptors(pid)).filter((target) => target.startsWith("socket:")).length;
+};
+
 /** Everything that could leak, as numbers and lists that must be the same before and after. */
 function inventory(world) {
   const { all, serve, gate, boxer } = world.processes();
@@ -42,7 +60,7 @@ function inventory(world) {
   return {
     processes: all.length,
     mounts: readFileSync("/proc/self/mountinfo", "utf8").split("\n").filter((line) => /bwrap|newroot|\/box/.test(line)).length,
-    descriptors: [serve, gate, boxer].map(({ pid }) => list(`/proc/${pid}/fd`).length),
+    descriptors: [serve, gate, boxer].map(({ pid }) => descriptors(pid).filter((target) => !target.startsWith("socket:")).length),
     files: [...list(folder), ...list(state)].sort(),
     bodies: list(join(folder, "nginx-body")).concat(list(join(folder, "nginx-fastcgi"))).length,
     owned: ["/tmp", "/var/tmp", "/dev/shm"].flatMap((place) => ownedBy(place, uids)),
@@ -91,9 +109,10 @@ export default async function load(test, world) {
   };
 
   await test("100 requests at concurrency 8 leak nothing", async () => {
-    // What is opened once (a connection to the facilitator for each slot) is there before the count begins.
-    await Promise.all(Array.from({ length: 8 }, () => world.run(HELLO)));
+    // What is opened once is there before the count begins.
+    await Promise.all(Array.from({ length: CLIENTS }, () => world.run(HELLO)));
     const before = await settled();
+    const socketsBefore = sockets(world);
     let next = 0;
     const worker = async () => {
       while (next < 100) {
@@ -104,8 +123,10 @@ export default async function load(test, world) {
         assert.equal(stdout, `${number}\n`);
       }
     };
-    await Promise.all(Array.from({ length: 8 }, worker));
+    await Promise.all(Array.from({ length: CLIENTS }, worker));
     assert.deepEqual(await settled(), before);
+    // Connections to the facilitator are kept for the next: at most as many as were in use at once.
+    assert.ok(sockets(world) <= socketsBefore + CLIENTS, `${socketsBefore} sockets before, ${sockets(world)} after`);
   }, { timeoutMs: 300_000 });
 
   await test("20 refused requests, floods and time-outs leak nothing", async () => {
@@ -124,6 +145,29 @@ export default async function load(test, world) {
     }
     assert.deepEqual(await settled(), before);
   }, { timeoutMs: 300_000 });
+
+  await test("60 clients that do not read their answers hold nobody else up", async () => {
+    const job = { runtime: "python3", source: "import sys\nsys.stdout.write('x' * (16 << 20))", limits: { maxOutputBytes: 16 << 20 } };
+    const { body, header } = await world.run(job, { amount: "20000" });
+    const [[name, value]] = Object.entries(header);
+    const { port } = new URL(world.stack.http);
+    const lazy = [];
+    try {
+      // In waves: each adds to those of the daemon's threads that wait for a reader, if any do.
+      for (let wave = 0; wave < 4; wave++) {
+        for (let index = 0; index < 15; index++) {
+          const socket = connect({ port, host: "127.0.0.1" }).on("error", () => {});
+          socket.pause();
+          socket.write(`POST /execute HTTP/1.1\r\nHost: x\r\n${name}: ${value}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+          lazy.push(socket);
+        }
+        await sleep(1000);
+      }
+      await Promise.race([world.run(HELLO), sleep(5000).then(() => assert.fail("no paid run within 5 s"))]);
+    } finally {
+      lazy.forEach((socket) => socket.destroy());
+    }
+  });
 
   /** Kills one part and says how long it took until all is there again. */
   async function killed(part) {

@@ -1,7 +1,7 @@
 // What the tests act on: one chain with a facilitator, the fault proxy before it, and one stack that was started by run.sh
 // with the TOLLBOX_* settings of a facilitator that is not its own.
 import assert from "node:assert/strict";
-import { chmodSync, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,8 +13,39 @@ import { assertRun } from "./shape.mjs";
 import { createSender } from "./http.mjs";
 import { until } from "./runner.mjs";
 
+const SHIPPED = new URL("../../nginx/tollbox.conf", import.meta.url);
+
+/** Who is paid at the site "owner". */
+export const OWNER = "0x00000000000000000000000000000000000A11cE";
+
 /** Milliseconds that the stack waits for the facilitator here; a settle on the local chain takes some 50. */
 export const FACILITATOR_TIMEOUT_MS = 6000;
+
+/** Further server blocks with settings of their own; see 65-sites.mjs. */
+const SITES = [
+  { name: "owner", set: { public_url: "https://owner.example", pay_to: OWNER, prices: "small=0.002", runtimes: "python3", tiers: "small large" } },
+  { name: "twin", set: { public_url: "https://twin.example" } },
+  { name: "quotesOnly", set: { public_url: "https://quotes.example", routes: "/quote" } },
+  { name: "broken", set: { public_url: "https://broken.example", pay_to: "nonsense" } },
+  { name: "daring", params: { TOLLBOX_STATE_DIR: "/tmp" } },
+  { name: "own", params: { TOLLBOX_PUBLIC_URL: "https://own.example", TOLLBOX_PRICES: "small=0.003" } },
+];
+
+// With `params` the block has a location of its own instead of the shipped ones, with the shipped variables' defaults.
+const serverBlock = ({ set = {}, params }, port, socket) => `
+server {
+  listen 127.0.0.1:${port};
+  ${params ? readFileSync(SHIPPED, "utf8").match(/^set \$tollbox_.*$/gm).join("\n  ") : "include tollbox.conf;"}
+  set $tollbox_backend unix:${socket};
+  ${Object.entries(set).map(([name, value]) => `set $tollbox_${name} "${value}";`).join("\n  ")}
+  ${params ? ownLocation(params) : ""}
+}
+`;
+
+const ownLocation = (params) => `location = /execute {
+    include tollbox-pass.conf;
+    ${Object.entries(params).map(([name, value]) => `fastcgi_param ${name} "${value}";`).join("\n    ")}
+  }`;
 
 export const HELLO = { runtime: "python3", source: "print('hello')" };
 
@@ -26,16 +57,22 @@ export async function createWorld() {
   const conf = join(folder, "extra.ini");
   writeFileSync(conf, `[facilitator:default]\ntimeout_ms = ${FACILITATOR_TIMEOUT_MS}\n`);
   const log = openSync(join(folder, "stack.log"), "a");
-  const [port, tlsPort] = await freePorts(2);
+  const [port, tlsPort, ...sitePorts] = await freePorts(2 + SITES.length);
+  const sites = join(folder, "sites.conf");
+  const socket = join(folder, "tollbox.sock");
+  writeFileSync(sites, SITES.map((site, index) => serverBlock(site, sitePorts[index], socket)).join(""));
   const env = {
     ...siteSettings(devnet.info),
     TOLLBOX_FACILITATOR_URL: faults.url,
     TOLLBOX_PORT: String(port),
     TOLLBOX_TLS_PORT: String(tlsPort),
     TOLLBOX_STATE_DIR: join(folder, "state"),
+    TOLLBOX_LISTEN: socket,
     TOLLBOX_TEST_CONF: conf,
+    TOLLBOX_TEST_NGINX: sites,
   };
-  const world = { folder, logFile: join(folder, "stack.log"), info: devnet.info, faults, stack: null, send: null };
+  const siteUrls = Object.fromEntries(SITES.map(({ name }, index) => [name, `http://127.0.0.1:${sitePorts[index]}`]));
+  const world = { siteUrls, folder, logFile: join(folder, "stack.log"), info: devnet.info, faults, stack: null, send: null };
   let turn = 0;
 
   world.start = async () => {

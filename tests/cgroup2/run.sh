@@ -1,44 +1,89 @@
 #!/bin/bash
-# make test-cgroup2: the box's tests on a kernel where cgroup v2 is all there
-# is, as on a stock Debian or Ubuntu, whatever this host mounts. The machine is
-# emulated in software: no KVM, no root, no network but for Debian packages.
+# make test-cgroup2: the box on a kernel where cgroup v2 is all there is, as on
+# a stock Debian, whatever this host mounts. The machine is emulated in
+# software: no KVM, no root, no network but for Debian packages.
 #
-#	[B=build] tests/cgroup2/run.sh
+#	[B=build] tests/cgroup2/run.sh [PART...]
 #
-#   fetch.sh   qemu, kernel, busybox       into build/cgroup2/machine, once
-#   image.sh   programs and runtimes       into B/cgroup2/image
-#   init       the machine's first steps   guest.sh   what is tested, there
+#   box     groups, limits, runs, the service as a whole
+#   life    slots, restarts, what is left behind
+#   escape  attacks from inside a sandbox
 #
-# Ends on 'N passed, N failed'; B/cgroup2/console.log is the whole console.
+# All of them if none is named, each in a machine of its own that may take
+# 300 s. Ends on 'N passed, N failed'; B/cgroup2/console-PART.log has all that
+# the machine said. The files here:
+#   fetch.sh   qemu, kernel, busybox      into build/cgroup2/machine, once
+#   image.sh   programs and runtimes      into B/cgroup2/image
+#   init       the machine's first step   guest.sh   and all others
+#   test_wall.c, rules.mk                 a test that runs nowhere else
 set -eu -o pipefail
 cd "$(dirname "$0")/../.."
 B=${B:-build}
 machine=build/cgroup2/machine
-image=$B/cgroup2/image
-console=$B/cgroup2/console.log
+out=$B/cgroup2
 seconds_most=300
+passed=0
+failed=0
+qemu=
 
+[ $# -gt 0 ] || set -- box life escape
 if [ "$(uname -m)" != x86_64 ]; then
-	echo 'cgroup2: the machine can only be an x86_64, as is this host not' >&2
+	echo 'cgroup2: the test machine is an x86_64 and runs programs of this host' >&2
 	exit 1
 fi
-make -j"$(nproc)" B="$B" all "$B"/tests/escape/box \
-	"$B"/tests/unit/box/test_{cgroup,boxer}
-tests/cgroup2/fetch.sh "$machine"
-mkdir -p "$B/cgroup2"
-tests/cgroup2/image.sh "$B" "$machine" "$image"
 
 # In the background, so that a signal to this script ends qemu at once.
-libs=$machine/usr/lib/x86_64-linux-gnu:$machine/lib/x86_64-linux-gnu
-: >"$console"
-LD_LIBRARY_PATH=$libs timeout -k 5 "$seconds_most" \
-	"$machine/usr/bin/qemu-system-x86_64" -L "$machine/usr/share/qemu" \
-	-L "$machine/usr/share/seabios" -M q35 -accel tcg -cpu max -smp 1 \
-	-m 1024 -nodefaults -display none -serial "file:$console" -no-reboot \
-	-kernel "$machine"/boot/vmlinuz-* -initrd "$image" \
-	-append 'console=ttyS0 panic=-1 mitigations=off quiet' </dev/null &
-qemu=$!
-trap 'kill "$qemu" 2>/dev/null || true' EXIT
+stop() {
+	[ -z "$qemu" ] || kill "$qemu" 2>/dev/null || true
+	rm -f "$out/swap"
+}
+trap stop EXIT
 trap 'exit 1' INT TERM HUP
-rc=0
-wait "$qemu" || rc=$?
+
+# boot PART
+boot() {
+	local log=$out/console-$1.log rc=0 began=$SECONDS line=
+	rm -f "$log"
+	truncate -s 256M "$out/swap"
+	LD_LIBRARY_PATH=$machine/usr/lib/x86_64-linux-gnu:$machine/lib/x86_64-linux-gnu \
+		timeout -k 5 "$seconds_most" \
+		"$machine/usr/bin/qemu-system-x86_64" \
+		-L "$machine/usr/share/qemu" -L "$machine/usr/share/seabios" \
+		-M q35 -accel tcg -cpu max -smp 1 -m 1024 -nodefaults \
+		-display none -no-reboot -serial "file:$log" \
+		-drive "if=none,id=swap,format=raw,file=$out/swap" \
+		-device nvme,drive=swap,serial=swap \
+		-kernel "$machine"/boot/vmlinuz-* -initrd "$out/image" \
+		-append "console=ttyS0 panic=-1 mitigations=off quiet part=$1" \
+		</dev/null &
+	qemu=$!
+	wait "$qemu" || rc=$?
+	qemu=
+	line=$(tr -d '\r' <"$log" 2>/dev/null |
+		grep -E '^[0-9]+ passed, [0-9]+ failed$' | tail -n 1) || true
+	# Whoever does not come to the end has failed, however well it began.
+	if [ "$rc" -ne 0 ] || [ -z "$line" ]; then
+		echo "cgroup2: the machine did not end in order (status $rc)"
+		line='0 passed, 1 failed'
+	fi
+	[[ $line =~ ^([0-9]+)\ passed,\ ([0-9]+) ]]
+	passed=$((passed + BASH_REMATCH[1]))
+	failed=$((failed + BASH_REMATCH[2]))
+	if [ "${BASH_REMATCH[2]}" -gt 0 ]; then
+		cat "$log"
+	else
+		grep -E '^(== |ok |   )' "$log" || true
+	fi
+	printf '%s: %s (%d s, %s)\n' "$1" "$line" $((SECONDS - began)) "$log"
+}
+
+make -j"$(nproc)" -f tests/cgroup2/rules.mk B="$B" cgroup2-programs
+tests/cgroup2/fetch.sh "$machine"
+mkdir -p "$out"
+tests/cgroup2/image.sh "$B" "$machine" "$out/image"
+for part in "$@"; do
+	boot "$part"
+done
+rm -f "$out/image"
+printf '%d passed, %d failed\n' "$passed" "$failed"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

@@ -7,6 +7,7 @@
 # Settings are the TOLLBOX_* variables of api.md section 11. Besides:
 #   TOLLBOX_TEST_B     the build folder, default build
 #   TOLLBOX_TEST_CONF  a file whose lines are added to the config file
+#   TOLLBOX_TEST_NGINX a file whose lines are added to nginx's http block
 # shellcheck disable=SC2317 # finish and what it calls are called by traps
 set -euo pipefail
 # Every child gets a process group of its own, so that Ctrl-C reaches this
@@ -191,6 +192,7 @@ write_nginx() {
 			scgi_temp_path $dir/nginx-scgi;
 			uwsgi_temp_path $dir/nginx-uwsgi;
 			include tollbox-server.conf;
+			${TOLLBOX_TEST_NGINX:+include $TOLLBOX_TEST_NGINX;}
 		}
 	EOF
 }

@@ -20,7 +20,7 @@
 
 #include <cmocka.h>
 
-#include "box/cgroup_place.h"
+#include "box/place.h"
 
 #define MIB (1ull << 20)
 

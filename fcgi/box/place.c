@@ -1,4 +1,4 @@
-#include "box/cgroup_place.h"
+#include "box/place.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -321,14 +321,13 @@ memsw_or_no_swap(const struct place *p)
 static void
 set_weight(const char *dir, const char *name, unsigned one)
 {
-	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	long online = sysconf(_SC_NPROCESSORS_ONLN);
+	unsigned cores = 1;
 	char text[24];
 
-	if (cores < 1)
-		cores = 1;
-	if (cores > 100)
-		cores = 100; /* the most that v2 takes */
-	(void)snprintf(text, sizeof(text), "%lu", one * (unsigned long)cores);
+	if (online > 1) /* 100 is the most that v2 takes */
+		cores = online > 100 ? 100 : (unsigned)online;
+	(void)snprintf(text, sizeof(text), "%u", one * cores);
 	(void)write_file(dir, name, text);
 }
 

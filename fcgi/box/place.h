@@ -5,8 +5,8 @@
  * NAME/main, because in v2 only who sits inside the delegated tree may move a
  * process into a group of it (sandbox-facts.md 6). Private to cgroup.c.
  */
-#ifndef CGROUP_PLACE_H
-#define CGROUP_PLACE_H
+#ifndef PLACE_H
+#define PLACE_H
 
 #include <stdbool.h>
 #include <stddef.h>
