@@ -401,6 +401,14 @@ cgroup_use(const struct cgroup *g, struct cgroup_use *out)
 	read_at(text, sizeof(text), memory,
 	    v2 ? "memory.events" : "memory.oom_control");
 	out->oom_kills = number_in(text, "oom_kill");
+	/* Before Linux 5.19 v2 keeps no peak; but it tells whether the limit
+	 * was what the kernel killed for, so that was the peak. */
+	if (out->memory_peak == 0) {
+		read_at(text, sizeof(text), memory,
+		    number_in(text, "oom") > 0 ? "memory.max"
+					       : "memory.current");
+		out->memory_peak = number_in(text, NULL);
+	}
 	read_at(text, sizeof(text), pids, "pids.events");
 	out->tasks_refused = number_in(text, "max");
 	read_at(text, sizeof(text), acct, v2 ? "cpu.stat" : "cpuacct.usage");

@@ -222,7 +222,7 @@ on_ended(void *ctx)
 	enum status st = cell_outcome(&r->ev, r->cell);
 	char text[WIRE_TEXT];
 
-	if (r->state == RUN_DONE)
+	if (r->state == RUN_DONE || r->state == RUN_REFUSED)
 		return;
 	if (st == ST_SANDBOX_INVALID_REQUEST) {
 		(void)snprintf(text, sizeof(text),

@@ -146,6 +146,31 @@ export default async function load(test, world) {
     assert.deepEqual(await settled(), before);
   }, { timeoutMs: 300_000 });
 
+  await test("while 60 paid requests want to run at once, free ones are answered, and nobody pays for nothing", async () => {
+    const body = JSON.stringify({ runtime: "python3", source: "import time\ntime.sleep(1)" });
+    const buyers = await Promise.all(Array.from({ length: 60 }, async () => {
+      const payer = world.nextPayer();
+      return { payer, headers: await world.payment({ payer }) };
+    }));
+    const before = await world.held(world.info.payTo);
+    const answers = Promise.all(buyers.map(({ headers }) => world.send({ body, headers })));
+    await sleep(500);
+    const begin = performance.now();
+    assert.equal((await world.send({ path: "/health", method: "GET" })).status, 200);
+    assert.equal((await world.send({ body: {} })).status, 402);
+    const tookMs = performance.now() - begin;
+    const runs = (await answers).filter((answer, index) => {
+      if (answer.status === 200) {
+        assertRun(answer, { world, body, payer: buyers[index].payer, amount: "1000" });
+        return true;
+      }
+      assertRefused(answer, "SERVICE_BUSY");
+      return false;
+    });
+    assert.equal((await world.held(world.info.payTo)) - before, 1000n * BigInt(runs.length));
+    assert.ok(tookMs < 3000, `the free answers took ${tookMs.toFixed(0)} ms`);
+  });
+
   await test("60 clients that do not read their answers hold nobody else up", async () => {
     const job = { runtime: "python3", source: "import sys\nsys.stdout.write('x' * (16 << 20))", limits: { maxOutputBytes: 16 << 20 } };
     const { body, header } = await world.run(job, { amount: "20000" });

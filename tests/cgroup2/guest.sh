@@ -63,7 +63,7 @@ is_bare() {
 check_bare() {
 	check "$1 leaves no cgroup" is_bare
 	is_bare && return
-	find "$top" -mindepth 1
+	find "$top" -mindepth 1 -type d
 	echo 1 >"$unit/cgroup.kill"
 	sleep 1
 	find "$top" -mindepth 1 -depth -type d -exec rmdir {} +
@@ -148,7 +148,7 @@ service() {
 	local daemon old status
 	write_settings
 	"$build/tollbox" check -c "$settings" >/run/check.log
-	cat /run/check.log
+	sed "s/^/. /" /run/check.log
 	check 'tollbox check takes cgroup2' \
 		grep -q '^ok *memory limit: cgroup2$' /run/check.log
 	check 'tollbox check runs every runtime' \

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Install what is missing of the Debian and npm packages, and say which.
-#   deps.sh [demo|test|all]     demo: to build and run; test: also the tests;
-#                               all (default): also what `make lint` needs
+#   deps.sh [demo|test]     demo: to build and run; test (default): also what
+#                           `make test` needs, lint and both compilers
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 PATH=$PATH:/usr/sbin:/sbin
@@ -11,15 +11,14 @@ demo=(gcc libc6-dev make pkg-config git ca-certificates curl openssl
 	bubblewrap python3 util-linux
 	libfcgi-dev libcjson-dev libcurl4-openssl-dev libssl-dev
 	libsecp256k1-dev nettle-dev libseccomp-dev libinih-dev libsqlite3-dev)
-tests=(libcmocka-dev libfcgi-bin)
-lint=(clang clang-format clang-tidy libclang-rt-14-dev cppcheck shellcheck)
+tests=(libcmocka-dev libfcgi-bin clang clang-format clang-tidy
+	libclang-rt-14-dev cppcheck shellcheck)
 
-case ${1:-all} in
+case ${1:-test} in
 demo) wanted=("${demo[@]}") npm=(devnet) ;;
 test) wanted=("${demo[@]}" "${tests[@]}") npm=(devnet solc v1) ;;
-all) wanted=("${demo[@]}" "${tests[@]}" "${lint[@]}") npm=(devnet solc v1) ;;
 *)
-	echo "usage: deps.sh [demo|test|all]" >&2
+	echo "usage: deps.sh [demo|test]" >&2
 	exit 2
 	;;
 esac
