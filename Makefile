@@ -111,11 +111,13 @@ help:
 
 #? make demo         install what is missing, build, pay, run, show, stop
 demo:
-	@tests/harness/demo.sh
+	@TOLLBOX_TEST_B=$(B) tests/harness/demo.sh
 
 #? make run          the whole stack in the foreground (Ctrl-C stops it)
 run:
-	@tests/harness/run.sh
+	@tests/harness/deps.sh demo
+	@$(MAKE) all
+	@TOLLBOX_TEST_B=$(B) exec tests/harness/run.sh
 
 #? make test         all tests; ends on 'N passed, N failed'
 test:
@@ -133,7 +135,7 @@ lint:
 
 #? make blackbox     through real nginx, chain, facilitator, clients
 blackbox: all
-	@tests/blackbox/run.sh
+	@TOLLBOX_TEST_B=$(B) tests/blackbox/run.sh
 
 #? make escape       attacks from inside the sandbox
 escape: all $(B)/tests/escape/box

@@ -4,6 +4,7 @@
 #define CONTEXT_H
 
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct client;
@@ -19,6 +20,10 @@ struct context {
 	struct client *boxer;
 	struct flight *flight;
 	_Atomic uint64_t body_bytes; /* held by all requests together */
+	/* Threads that work on payments, waiting ones included, and how many
+	 * may: the rest stay free for what is answered at once. */
+	_Atomic size_t paying;
+	size_t max_paying;
 };
 
 #endif

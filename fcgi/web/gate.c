@@ -34,6 +34,7 @@
 #include "web/site.h"
 
 #define SPARE_THREADS 24
+#define FREE_THREADS 8 /* of these never taken by payments */
 #define THREAD_STACK (512u << 10)
 #define SMALL_BODY (512u << 10)
 #define EXPIRE_EVERY_MS 60000
@@ -355,7 +356,9 @@ take_signals(void)
 enum status
 gate_serve(const struct conf *c, const struct gate_fds *fds)
 {
-	struct gate g = { .ctx = { .conf = c } };
+	struct gate g = { .ctx = { .conf = c,
+			      .max_paying = (size_t)c->max_runs +
+					    SPARE_THREADS - FREE_THREADS } };
 	OWN_FD int signals = take_signals();
 	enum status st = ST_IO;
 

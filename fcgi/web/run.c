@@ -292,13 +292,11 @@ run_new(struct run *r)
 }
 
 static enum status
-run_payment(struct run *r)
+run_in_turn(struct run *r)
 {
 	struct ledger_row row = { .state = LEDGER_STATE_MAX };
-	enum status st = read_payment(r);
+	enum status st;
 
-	if (st != ST_OK)
-		return st;
 	st = flight_enter(r->g->flight, buf_cstr(&r->identity), TWIN_WAIT_MS);
 	if (st != ST_OK)
 		return fault_set(&r->f, ST_SERVICE_BUSY,
@@ -316,6 +314,25 @@ run_payment(struct run *r)
 	else if (st == ST_OK)
 		st = run_known(r, &row);
 	ledger_row_free(&row);
+	return st;
+}
+
+/* A payment whose signature holds may wait for its twin, a slot or the
+ * facilitator, but not all threads at once: 402s and /health stay quick. */
+static enum status
+run_payment(struct run *r)
+{
+	enum status st = read_payment(r);
+
+	if (st != ST_OK)
+		return st;
+	if (atomic_fetch_add(&r->g->paying, 1) >= r->g->max_paying)
+		st = fault_set(&r->f, ST_SERVICE_BUSY,
+		    "too many requests wait for a run; nothing was charged "
+		    "for this one");
+	else
+		st = run_in_turn(r);
+	atomic_fetch_sub(&r->g->paying, 1);
 	return st;
 }
 

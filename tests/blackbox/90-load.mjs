@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
 import { connect } from "node:net";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { stillAlive } from "../harness/stack.mjs";
+import { controlGroups, stillAlive } from "../harness/stack.mjs";
 import { assertRefused, assertRun } from "./shape.mjs";
 import { until } from "./runner.mjs";
 import { HELLO } from "./world.mjs";
@@ -66,33 +66,6 @@ function inventory(world) {
     owned: ["/tmp", "/var/tmp", "/dev/shm"].flatMap((place) => ownedBy(place, uids)),
     groups: controlGroups(`run-${new URL(world.stack.https).port}`),
   };
-}
-
-/** The control groups of this instance, in whatever hierarchies and at whatever depth: its name is in their paths. */
-function controlGroups(name) {
-  const found = [];
-  const walk = (folder, depth) => {
-    for (const entry of foldersIn(folder)) {
-      const path = join(folder, entry);
-      if (path.split("/").includes(name)) {
-        found.push(path);
-      }
-      if (depth > 0) {
-        walk(path, depth - 1);
-      }
-    }
-  };
-  walk("/sys/fs/cgroup", 4);
-  return found.sort();
-}
-
-// Other instances' groups may vanish while they are walked.
-function foldersIn(folder) {
-  try {
-    return readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory()).map(({ name }) => name);
-  } catch {
-    return [];
-  }
 }
 
 export default async function load(test, world) {

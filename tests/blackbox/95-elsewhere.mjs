@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { chmodSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { payV1 } from "../clients/v1/client.mjs";
 import { balance, payV2 } from "../devnet/client.mjs";
 import { startDevnet } from "../devnet/devnet.mjs";
@@ -49,6 +50,23 @@ export default async function elsewhere(test, world) {
     }
     assert.deepEqual(stillAlive(processes), []);
     assert.ok(!existsSync(dirname(stack.ca)), "the temporary folder is gone");
+  });
+
+  await test("a second SIGINT ends all in haste, whatever runs", async () => {
+    const stack = await startStack({ env: ANY_PORT, stderr: "ignore" });
+    const processes = descendants(stack.pid);
+    const [, , key] = stack.told.payer.split(" ");
+    const slow = { runtime: "python3", source: "import time; time.sleep(9)" };
+    const running = payV2({ url: `${stack.https}/execute`, key, ca: stack.ca, body: slow }).catch(() => null);
+    await until("the program runs", () => descendants(stack.pid).some(({ command }) => /bwrap/.test(command)));
+    const begin = performance.now();
+    const stopped = stack.stop("SIGINT");
+    await sleep(500);
+    process.kill(stack.pid, "SIGINT");
+    assert.equal(await stopped, 0);
+    assert.ok(performance.now() - begin < 5000, "it did not wait for the program");
+    assert.deepEqual(stillAlive(processes), []);
+    await running;
   });
 
   await test("run.sh killed: its children end by themselves", async () => {

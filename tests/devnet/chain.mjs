@@ -61,7 +61,7 @@ export async function startChain({ blockTime, payers, gasWallets }) {
 
 function spawnAnvil(blockTime) {
   const options = ["--host", "127.0.0.1", "--port", "0", "--chain-id", String(CHAIN_ID), "--accounts", "0"];
-  options.push("--prune-history"); // else it fills a folder in the home directory
+  options.push("--prune-history", "8"); // else it fills a folder in the home directory
   options.push("--order", "fifo");
   if (blockTime) {
     options.push("--block-time", String(blockTime));

@@ -1,11 +1,11 @@
 // The part of `make demo` after building: start, pay as a customer would, show what came, check it, stop, look for leftovers.
 import "./webcrypto.mjs";
-import { existsSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { execFileSync } from "node:child_process";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { balance, payV2 } from "../devnet/client.mjs";
-import { descendants, startStack, stillAlive } from "./stack.mjs";
+import { controlGroups, descendants, startStack, stillAlive } from "./stack.mjs";
 
 const DIGESTS = fileURLToPath(new URL("digests.mjs", import.meta.url));
 const SOURCE = `import sys
@@ -95,20 +95,10 @@ function nothingLeft(stack, started, status) {
   const left = [
     ...stillAlive(started).map(({ pid, command }) => `process ${pid}: ${command}`),
     ...[dirname(stack.ca)].filter(existsSync).map((folder) => `folder ${folder}`),
-    ...controlGroups(new URL(stack.https).port),
+    ...controlGroups(`run-${new URL(stack.https).port}`).map((folder) => `control group ${folder}`),
   ];
   console.log(indent([`run.sh ended with ${status}`, ...(left.length ? left.map((what) => `left: ${what}`) : ["nothing is left"])].join("\n")));
   return status === 0 && left.length === 0;
-}
-
-// Whatever the hierarchy and the layout, they carry the instance's name, which has the port in it.
-function controlGroups(port) {
-  return readdirSync("/sys/fs/cgroup", { recursive: false, withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
-    .flatMap(({ name }) => [join("/sys/fs/cgroup", name), join("/sys/fs/cgroup", name, "tollbox")])
-    .flatMap((folder) => [`run-${port}`, `tollbox-run-${port}`].map((name) => join(folder, name)))
-    .filter(existsSync)
-    .map((folder) => `control group ${folder}`);
 }
 
 process.exitCode = await main();

@@ -43,6 +43,9 @@ tell() {
 hurry() {
 	echo 'run: stopping now' >&2
 	tell TERM "$nginx"
+	# The first may be the one that asks to drain; the second ends it.
+	tell TERM "$daemon"
+	sleep 0.3
 	tell TERM "$daemon"
 }
 

@@ -2,6 +2,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
@@ -77,3 +78,30 @@ export const stillAlive = (processes) =>
     const now = readProcess(pid);
     return now?.started === started && now.state !== "Z";
   });
+
+/** The control groups of the instance `name`, in whatever hierarchies and at whatever depth: the name is in their paths. */
+export function controlGroups(name) {
+  const found = [];
+  const walk = (folder, depth) => {
+    for (const entry of foldersIn(folder)) {
+      const path = join(folder, entry);
+      if (path.split("/").includes(name)) {
+        found.push(path);
+      }
+      if (depth > 0) {
+        walk(path, depth - 1);
+      }
+    }
+  };
+  walk("/sys/fs/cgroup", 4);
+  return found.sort();
+}
+
+// Other instances' groups may vanish while they are walked.
+function foldersIn(folder) {
+  try {
+    return readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  } catch {
+    return [];
+  }
+}

@@ -45,5 +45,6 @@ step 'clang warnings' make -s -j"$(nproc)" B=build/clang CC=clang all
 step 'structure' tests/lint/structure.sh build
 step 'cppcheck' analysis
 step 'clang-tidy' tidy
+step 'nginx -t, files as shipped' tests/harness/nginx-check.sh
 step 'shellcheck' shellcheck -x "${shells[@]}"
 exit "$bad"
