@@ -48,11 +48,7 @@ facilitator_close(struct facilitator *f)
 bool
 facilitator_reason_spent(const char *reason)
 {
-	return strcmp(reason, "nonce_already_used") == 0 ||
-	       strcmp(reason, "invalid_exact_evm_nonce_already_used") == 0 ||
-	       strcmp(reason, "duplicate_settlement") == 0 ||
-	       /* the public token's own revert text, which some pass on */
-	       strstr(reason, "authorization is used or canceled") != NULL;
+	return facilitator_answer_spent(reason);
 }
 
 static const char *

@@ -1,5 +1,6 @@
 #include "pay/facilitator_answer.h"
 
+#include <fnmatch.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,22 +56,76 @@ facilitator_answer_set(struct facilitator_answer *out,
 	put_reason(out, reason);
 }
 
-/* Reasons that tell of the facilitator's trouble and not of a refusal: money
- * may have moved all the same (x402.md 3.8). */
+/* The public token's revert text for a payer without the money: a call that
+ * reverts moves nothing, before or after it is mined. */
 static bool
-undecided(const char *reason)
+no_balance(const char *reason)
 {
-	static const char *const list[] = { "settlement_pending",
-		"settle_exact_node_failure",
-		"settle_exact_evm_transaction_confirmation_timed_out",
-		"unexpected_settle_error", "unknown_error",
-		"unexpected_error" };
+	return strstr(reason, "transfer amount exceeds balance") != NULL;
+}
+
+/* One word for what free text says; before it is cut to its room. */
+static const char *
+one_word(const char *reason)
+{
+	if (facilitator_answer_spent(reason))
+		return "nonce_already_used";
+	return no_balance(reason) ? "insufficient_funds" : reason;
+}
+
+/* Reasons for which nothing can have been sent to the chain: what a facilitator
+ * finds before it broadcasts. Whatever is not on this list may come after it,
+ * free text of a library above all (the released packages answer a lost
+ * receipt with the bare error), so it leaves the outcome unknown: a wrong "no"
+ * makes the caller pay twice, a wrong "unknown" costs a retry. A last '*'
+ * stands for any ending. x402.md 3.8. */
+static bool
+decided(const char *reason)
+{
+	static const char *const list[] = { "insufficient_funds",
+		"invalid_network", "invalid_payload",
+		"invalid_payment_requirements", "invalid_scheme",
+		"unsupported_scheme", "invalid_x402_version", "payment_expired",
+		"invalid_exact_evm_scheme",
+		"invalid_exact_evm_network_mismatch",
+		"invalid_exact_evm_missing_eip712_domain",
+		"invalid_exact_evm_recipient_mismatch",
+		"invalid_exact_evm_signature*", "invalid_exact_evm_payload_*",
+		"invalid_exact_evm_authorization_*",
+		"invalid_exact_evm_token_*_mismatch",
+		"invalid_exact_evm_eip3009_not_supported",
+		"invalid_exact_evm_insufficient_balance",
+		"invalid_exact_evm_transaction_simulation_failed",
+		"invalid_exact_svm_payload_*", "asset_not_deployed_contract",
+		"eip6492_factory_not_allowed", "unsupported_payload_type",
+		"permit2_*", "invalid_permit2_*", "kyt_risk_detected",
+		"request_blocked_by_location", "self_send_not_allowed",
+		"amount_too_low", "invalid_bazaar_extension",
+		"preflight_validation_failed", "invalid_format",
+		"invalid_payment_amount", "invalid_payment_early",
+		"invalid_payment_expired", "chain_id_mismatch",
+		"recipient_mismatch", "asset_mismatch",
+		"accepted_requirements_mismatch", "invalid_signature",
+		"unsupported_chain" };
 	size_t i;
 
+	if (facilitator_answer_spent(reason) || no_balance(reason))
+		return true;
 	for (i = 0; i < sizeof(list) / sizeof(list[0]); i++)
-		if (strcmp(reason, list[i]) == 0)
+		if (fnmatch(list[i], reason, 0) == 0)
 			return true;
 	return false;
+}
+
+bool
+facilitator_answer_spent(const char *reason)
+{
+	return strcmp(reason, "nonce_already_used") == 0 ||
+	       strcmp(reason, "invalid_exact_evm_nonce_already_used") == 0 ||
+	       strcmp(reason, "duplicate_settlement") == 0 ||
+	       /* the public token's own revert text, in whose free text the
+		* released v1 packages hand it on */
+	       strstr(reason, "authorization is used or canceled") != NULL;
 }
 
 bool
@@ -225,10 +280,10 @@ judge_no(struct facilitator_answer *out, enum facilitator_call call,
 		    out, FACILITATOR_UNKNOWN, "not settled, without a reason");
 	else
 		facilitator_answer_set(out,
-		    out->transaction[0] != '\0' || undecided(reason)
-			? FACILITATOR_UNKNOWN
-			: FACILITATOR_NO,
-		    reason);
+		    out->transaction[0] == '\0' && decided(reason)
+			? FACILITATOR_NO
+			: FACILITATOR_UNKNOWN,
+		    one_word(reason));
 }
 
 static void

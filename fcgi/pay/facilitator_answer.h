@@ -45,6 +45,9 @@ void facilitator_answer_set(struct facilitator_answer *out,
  * case in which it is asked again. */
 bool facilitator_answer_pending(const struct facilitator_answer *a);
 
+/* As facilitator_reason_spent(). */
+bool facilitator_answer_spent(const char *reason);
+
 /* What the body says beside the verdict (messages, correlation id), for the
  * log; "" if nothing. */
 void facilitator_answer_note(

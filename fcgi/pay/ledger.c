@@ -187,6 +187,17 @@ ledger_find(struct ledger *l, const char *identity, struct ledger_row *out)
 }
 
 enum status
+ledger_look(struct ledger *l, const char *identity, struct ledger_row *out)
+{
+	enum status st = ST_BUG;
+
+	pthread_mutex_lock(&l->read_lock);
+	st = ledger_read_look(l->reader, identity, out);
+	pthread_mutex_unlock(&l->read_lock);
+	return st;
+}
+
+enum status
 ledger_claim(struct ledger *l, const struct ledger_claim *c)
 {
 	return run(l, ledger_change_claim, c);

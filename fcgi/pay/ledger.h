@@ -72,6 +72,7 @@ struct ledger_row {
 	uint64_t valid_before;
 	int version;
 	int starts;
+	int tries;	  /* times it went into SETTLING */
 	uint64_t created; /* Unix seconds */
 	/* The answer kept, when DONE and not yet expired; else body NULL. */
 	int answer_http;
@@ -102,6 +103,11 @@ enum status ledger_find(struct ledger *l, const char *identity,
  * it is in no state this change may start from (nothing is changed then).
  * ST_IO, ST_NOMEM, ST_BUG: not made as far as this process sees, but a change
  * whose commit failed may turn up as made after a crash. */
+
+/* The same without the answer itself, which may be large: answer_http tells if
+ * one is kept (0: none). */
+enum status ledger_look(struct ledger *l, const char *identity,
+    struct ledger_row *out) __attribute__((warn_unused_result));
 
 /* Make the row in state CLAIMED. ST_OK: it is ours. ST_CONFLICT: a row was
  * there already (find it). ST_IO. */

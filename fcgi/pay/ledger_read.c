@@ -24,8 +24,10 @@ enum column {
 	COL_TRANSACTION,
 	COL_REASON,
 	COL_SETTLE_BODY,
-	/* of ledger_read_find() alone */
+	COL_TRIES,
+	/* of ledger_read_look() and _find() */
 	COL_ANSWER_HTTP,
+	/* of ledger_read_find() alone */
 	COL_ANSWER_HEADERS,
 	COL_ANSWER_BODY,
 };
@@ -56,6 +58,7 @@ read_row(struct ledger_db *db, struct ledger_row *out)
 	out->state = (enum ledger_state)ledger_db_get_number(db, COL_STATE);
 	out->version = (int)ledger_db_get_number(db, COL_VERSION);
 	out->starts = (int)ledger_db_get_number(db, COL_STARTS);
+	out->tries = (int)ledger_db_get_number(db, COL_TRIES);
 	out->created = (uint64_t)ledger_db_get_number(db, COL_CREATED);
 	out->valid_before =
 	    (uint64_t)ledger_db_get_number(db, COL_VALID_BEFORE);
@@ -72,7 +75,6 @@ read_answer(struct ledger_db *db, struct ledger_row *out)
 {
 	enum status st = ST_BUG;
 
-	out->answer_http = (int)ledger_db_get_number(db, COL_ANSWER_HTTP);
 	st = ledger_db_get(db, COL_ANSWER_HEADERS, &out->answer_headers, NULL);
 	if (st == ST_OK)
 		st = ledger_db_get(db, COL_ANSWER_BODY, &out->answer_body,
@@ -80,24 +82,41 @@ read_answer(struct ledger_db *db, struct ledger_row *out)
 	return st;
 }
 
-enum status
-ledger_read_find(
-    struct ledger_db *db, const char *identity, struct ledger_row *out)
+static enum status
+read_one(struct ledger_db *db, enum ledger_sql query, const char *identity,
+    struct ledger_row *out)
 {
 	enum status st = ST_BUG;
 
 	memset(out, 0, sizeof(*out));
-	ledger_db_start(db, LEDGER_SQL_FIND);
+	ledger_db_start(db, query);
 	ledger_db_text(db, identity);
 	st = ledger_db_row(db);
 	if (st == ST_OK)
 		st = read_row(db, out);
 	if (st == ST_OK)
+		out->answer_http =
+		    (int)ledger_db_get_number(db, COL_ANSWER_HTTP);
+	if (st == ST_OK && query == LEDGER_SQL_FIND)
 		st = read_answer(db, out);
 	ledger_db_end(db);
 	if (st != ST_OK)
 		ledger_row_free(out);
 	return st;
+}
+
+enum status
+ledger_read_find(
+    struct ledger_db *db, const char *identity, struct ledger_row *out)
+{
+	return read_one(db, LEDGER_SQL_FIND, identity, out);
+}
+
+enum status
+ledger_read_look(
+    struct ledger_db *db, const char *identity, struct ledger_row *out)
+{
+	return read_one(db, LEDGER_SQL_LOOK, identity, out);
 }
 
 enum status

@@ -13,6 +13,10 @@
 enum status ledger_read_find(struct ledger_db *db, const char *identity,
     struct ledger_row *out) __attribute__((warn_unused_result));
 
+/* As ledger_look(). */
+enum status ledger_read_look(struct ledger_db *db, const char *identity,
+    struct ledger_row *out) __attribute__((warn_unused_result));
+
 /* The newest row with an id below *id, of one state (0: any), without its
  * answer; its id and identity (free it) go to *id and *identity. ST_OK,
  * ST_NOT_FOUND, ST_IO, ST_NOMEM. */

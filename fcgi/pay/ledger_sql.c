@@ -77,7 +77,7 @@ static const char schema[] =
 	"SELECT p.id, p.identity, p.state, p.version, p.starts, p.created,"    \
 	" p.valid_before, p.site, p.route, p.request_digest, p.payer,"         \
 	" p.network, p.asset, p.pay_to, p.amount, p.facilitator, p.txn,"       \
-	" p.reason, p.settle_body"
+	" p.reason, p.settle_body, p.tries"
 
 /* ?1 is the identity, ?2 the time, where nothing else is said. */
 static const char *const text[LEDGER_SQL_MAX] = {
@@ -162,6 +162,9 @@ static const char *const text[LEDGER_SQL_MAX] = {
 	    "UPDATE payments SET state = 5, changed = ?1 WHERE state = 6",
 
 	[LEDGER_SQL_FIND] = ROW ", a.http, a.headers, a.body FROM payments p"
+				" LEFT JOIN answers a ON a.payment = p.id"
+				" WHERE p.identity = ?1",
+	[LEDGER_SQL_LOOK] = ROW ", a.http FROM payments p"
 				" LEFT JOIN answers a ON a.payment = p.id"
 				" WHERE p.identity = ?1",
 	/* ?1 id below this */

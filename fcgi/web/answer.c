@@ -59,8 +59,8 @@ answer_error(struct http_reply *a, const struct fault *f)
 	if (f->st < ST_REQUEST_MALFORMED ||
 	    f->st == ST_SERVICE_INTERNAL_FAILURE)
 		fault_set(&told, ST_SERVICE_INTERNAL_FAILURE,
-		    "something failed on our side; nothing was charged for "
-		    "this answer");
+		    "something failed on our side; the same request with the "
+		    "same payment is never charged twice");
 	common(a, told.st);
 	buf_adds(&a->body, "{\"error\":");
 	answer_put_error(&a->body, &told);

@@ -20,6 +20,9 @@ struct context {
 	struct client *boxer;
 	struct flight *flight;
 	_Atomic uint64_t body_bytes; /* held by all requests together */
+	/* Bytes of stored answers, and of those that runs may still add. */
+	_Atomic uint64_t answers_kept;
+	_Atomic uint64_t answers_due;
 	/* Threads that work on payments, waiting ones included, and how many
 	 * may: the rest stay free for what is answered at once. */
 	_Atomic size_t paying;

@@ -106,7 +106,8 @@ flight_enter(struct flight *f, const char *key, uint64_t wait_ms)
 	f->waiting++;
 	while (st == ST_OK && e->taken)
 		if (pthread_cond_timedwait(&e->freed, &f->lock, &until) ==
-		    ETIMEDOUT)
+			ETIMEDOUT &&
+		    e->taken)
 			st = ST_SERVICE_BUSY;
 	f->waiting--;
 	if (st == ST_OK)

@@ -7,6 +7,7 @@
 #include "web/gate.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -37,6 +38,7 @@
 #define FREE_THREADS 8 /* of these never taken by payments */
 #define THREAD_STACK (512u << 10)
 #define SMALL_BODY (512u << 10)
+#define LARGE_BLOCK (1 << 20)
 #define EXPIRE_EVERY_MS 60000
 #define ANSWER_AGE_S 86400u
 
@@ -45,6 +47,7 @@ struct worker {
 	bool running;
 	struct gate *gate;
 	struct http_conn *conn;
+	_Atomic bool accepting; /* and not in the middle of a request */
 };
 
 struct gate {
@@ -166,8 +169,12 @@ worker_main(void *arg)
 	struct http_request q;
 
 	for (;;) {
-		enum status st = http_accept(w->conn, &q, &w->gate->stop);
+		enum status st;
 		struct http_reply a;
+
+		atomic_store(&w->accepting, true);
+		st = http_accept(w->conn, &q, &w->gate->stop);
+		atomic_store(&w->accepting, false);
 
 		if (st == ST_IO)
 			log_err("the listening socket is gone");
@@ -240,7 +247,8 @@ workers_stop(struct gate *g, const struct gate_fds *fds)
 		shutdown(fds->listen_tcp, SHUT_RDWR);
 	while (atomic_load(&g->alive) > 0) {
 		for (size_t i = 0; i < g->n_workers; i++)
-			if (g->workers[i].running)
+			if (g->workers[i].running &&
+			    atomic_load(&g->workers[i].accepting))
 				pthread_kill(g->workers[i].thread, SIGUSR1);
 		nanosleep(&pause, NULL);
 	}
@@ -268,12 +276,26 @@ boxer_news(struct gate *g, int control)
 	client_attach(g->ctx.boxer, fd);
 }
 
+/* What the running sum says may drift from what is stored; now and then it is
+ * set right. */
+static void
+count_answers(struct gate *g)
+{
+	uint64_t kept = 0;
+
+	if (ledger_answer_bytes(g->ctx.ledger, &kept) == ST_OK)
+		atomic_store(&g->ctx.answers_kept, kept);
+}
+
 static void
 expire(struct gate *g)
 {
 	if (ledger_expire(g->ctx.ledger, (uint64_t)time(NULL), ANSWER_AGE_S) !=
 	    ST_OK)
 		log_warn("the ledger could not expire old answers");
+	count_answers(g);
+	/* Large bodies come and go; what they took is given back. */
+	(void)malloc_trim(0);
 }
 
 /* Returns when it is time to stop. */
@@ -362,12 +384,16 @@ gate_serve(const struct conf *c, const struct gate_fds *fds)
 	OWN_FD int signals = take_signals();
 	enum status st = ST_IO;
 
+	/* Large blocks straight from the kernel and back to it. */
+	mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);
+
 	if (signals < 0)
 		return st;
 	st = open_all(&g, c, fds->boxer);
 	if (st == ST_OK)
 		st = workers_start(&g, fds);
 	if (st == ST_OK) {
+		count_answers(&g);
 		if (io_write_all(fds->ready, "R", 1) != ST_OK)
 			log_warn("super does not listen for readiness");
 		close(fds->ready);

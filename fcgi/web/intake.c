@@ -6,6 +6,10 @@
 #include "base/jcs.h"
 #include "base/limits.h"
 
+/* Bodies up to this do not count: a few large ones must not shut out all the
+ * rest, and as many as there are threads are no burden. */
+#define SMALL_BODY (256u << 10)
+
 void
 intake_init(struct intake *in, struct context *g)
 {
@@ -50,8 +54,10 @@ check_key(const char *key, struct fault *f)
 enum status
 intake_read(struct intake *in, const struct http_request *q, struct fault *f)
 {
-	uint64_t want = q->length_known ? q->length : LIMITS_BODY;
-	uint64_t held;
+	/* Web servers that buffer tell the length; where there is none, there
+	 * is hardly a body. */
+	uint64_t want = q->length_known ? q->length : 0;
+	uint64_t held = 0;
 	enum status st;
 
 	if (want > LIMITS_BODY)
@@ -63,9 +69,11 @@ intake_read(struct intake *in, const struct http_request *q, struct fault *f)
 	st = check_key(q->idempotency_key, f);
 	if (st != ST_OK)
 		return st;
-	held = atomic_fetch_add(&in->g->body_bytes, want);
-	in->charged = want;
-	if (held + want > in->g->conf->body_bytes)
+	if (want > SMALL_BODY) {
+		held = atomic_fetch_add(&in->g->body_bytes, want);
+		in->charged = want;
+	}
+	if (held + want > in->g->conf->body_bytes && want > SMALL_BODY)
 		return fault_set(
 		    f, ST_SERVICE_BUSY, "too many large requests at once");
 	st = http_body(q, &in->body);
@@ -74,6 +82,10 @@ intake_read(struct intake *in, const struct http_request *q, struct fault *f)
 	if (st == ST_CLOSED)
 		return fault_set(f, ST_REQUEST_MALFORMED,
 		    "the body ended before its Content-Length");
+	if (st == ST_OK && !q->length_known && in->body.len > SMALL_BODY) {
+		in->charged = in->body.len;
+		atomic_fetch_add(&in->g->body_bytes, in->charged);
+	}
 	if (st == ST_OK)
 		st = jcs_sha256(in->digest, buf_cstr(&in->body), in->body.len);
 	if (st != ST_OK)

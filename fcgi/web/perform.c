@@ -10,6 +10,13 @@
 #include "web/answer.h"
 #include "web/result.h"
 
+/* The worst text: every byte a control character, six to one. */
+uint64_t
+perform_answer_bytes(const struct limits *l)
+{
+	return l->output_bytes * 6 + (64u << 10);
+}
+
 static void
 on_chunk(void *ctx, int stream, const uint8_t *data, size_t len)
 {
@@ -30,6 +37,7 @@ keep_answer(struct run *r)
 		buf_cstr(&a->headers), buf_cstr(&a->body),
 		a->body.len) != ST_OK)
 		return fault_set(&r->f, ST_SERVICE_INTERNAL_FAILURE, "ledger");
+	atomic_fetch_add(&r->g->answers_kept, a->body.len);
 	return ST_OK;
 }
 
@@ -86,9 +94,8 @@ put_result(struct run *r, const char *amount)
 	};
 	struct http_reply *a = r->a;
 
-	/* The worst text: every byte a control character, six to one. */
 	buf_free(&a->body);
-	buf_init(&a->body, r->job.limits.output_bytes * 6 + (64u << 10));
+	buf_init(&a->body, perform_answer_bytes(&r->job.limits));
 	buf_clear(&a->headers);
 	a->status = 200;
 	http_header(a, "Content-Type", "application/json");

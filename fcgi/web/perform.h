@@ -12,4 +12,7 @@
 enum status perform(struct run *r, const char *amount)
     __attribute__((warn_unused_result));
 
+/* The largest answer that a run within these limits can have, in bytes. */
+uint64_t perform_answer_bytes(const struct limits *l);
+
 #endif

@@ -155,9 +155,30 @@ claim(struct run *r)
 	return ST_OK;
 }
 
+/* Room for the largest answer that this run may leave, held until it is kept:
+ * an answer that was paid for must find its place (api.md section 10). */
+static enum status
+hold_answer(struct run *r)
+{
+	uint64_t worst = perform_answer_bytes(&r->job.limits);
+	uint64_t held;
+
+	held = atomic_fetch_add(&r->g->answers_due, worst);
+	r->answer_held = worst;
+	if (held + worst + atomic_load(&r->g->answers_kept) >
+	    r->g->conf->answer_bytes)
+		return fault_set(&r->f, ST_SERVICE_BUSY,
+		    "no room for another answer that would have to be kept");
+	return ST_OK;
+}
+
 static enum status
 reserve(struct run *r)
 {
+	enum status st = hold_answer(r);
+
+	if (st != ST_OK)
+		return st;
 	return client_reserve(
 	    &r->slot, r->g->boxer, &r->job, r->g->conf->queue_ms, &r->f);
 }
@@ -218,7 +239,27 @@ settle_row(struct run *r, const struct ledger_row *row)
 	if (st != ST_OK)
 		return st;
 	return settle(r, row->settle_body, row->settle_body_len, row->amount,
-	    row->state == LEDGER_UNKNOWN);
+	    row->tries > 0);
+}
+
+/* The stored answer, read only now that it is known to be due: it may be
+ * large. */
+static enum status
+replay(struct run *r)
+{
+	struct ledger_row row = { .state = LEDGER_STATE_MAX };
+	enum status st =
+	    ledger_find(r->g->ledger, buf_cstr(&r->identity), &row);
+
+	if (st != ST_OK)
+		fault_set(&r->f, ST_SERVICE_INTERNAL_FAILURE, "ledger");
+	else if (row.answer_body == NULL)
+		st = fault_set(&r->f, ST_PAYMENT_REPLAYED,
+		    "this payment's answer was kept 24 hours and has expired");
+	else
+		answer_replay(r->a, &row);
+	ledger_row_free(&row);
+	return st;
 }
 
 /* The row of a payment that we know decides, whatever the body's price or the
@@ -237,13 +278,8 @@ run_known(struct run *r, struct ledger_row *row)
 		    "payload.signature is not the one this payment was made "
 		    "with");
 	snprintf(r->payer, sizeof(r->payer), "%s", row->payer);
-	if (row->state == LEDGER_DONE && row->answer_body == NULL)
-		return fault_set(&r->f, ST_PAYMENT_REPLAYED,
-		    "this payment's answer was kept 24 hours and has expired");
-	if (row->state == LEDGER_DONE) {
-		answer_replay(r->a, row);
-		return ST_OK;
-	}
+	if (row->state == LEDGER_DONE)
+		return replay(r);
 	st = parse_body(r);
 	run_state_stage_end(r, RUN_STAGE_PARSE);
 	if (st == ST_OK)
@@ -302,7 +338,7 @@ run_in_turn(struct run *r)
 		return fault_set(&r->f, ST_SERVICE_BUSY,
 		    "too many requests wait for runs already under way");
 	r->in_flight = true;
-	st = ledger_find(r->g->ledger, buf_cstr(&r->identity), &row);
+	st = ledger_look(r->g->ledger, buf_cstr(&r->identity), &row);
 	run_state_stage_end(r, RUN_STAGE_CHECK);
 	if (st == ST_OK)
 		st = mend_row(r, &row);

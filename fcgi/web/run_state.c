@@ -39,6 +39,7 @@ void
 run_state_free(struct run *r)
 {
 	client_release(r->slot);
+	atomic_fetch_sub(&r->g->answers_due, r->answer_held);
 	if (r->in_flight)
 		flight_leave(r->g->flight, buf_cstr(&r->identity));
 	x402_payment_free(&r->pay);

@@ -53,6 +53,7 @@ struct run {
 	char *transaction;
 	char reason[FACILITATOR_REASON]; /* of a refused settlement */
 	struct client_slot *slot;
+	uint64_t answer_held; /* bytes of the budget of answers */
 
 	struct buf streams[2];
 	struct wire_result end;

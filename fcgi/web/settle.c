@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/hex.h"
 #include "base/log.h"
 #include "pay/facilitator.h"
 
@@ -29,8 +30,13 @@ reason_told(const char *reason)
 static const char *
 contradiction(const struct settle_ask *ask, const struct facilitator_answer *a)
 {
+	uint8_t hash[32];
+
 	if (a->transaction == NULL || a->transaction[0] == '\0')
 		return "no transaction";
+	if (strncmp(ask->network, "eip155:", 7) == 0 &&
+	    hex_decode0x(hash, sizeof(hash), a->transaction) != ST_OK)
+		return "no transaction hash";
 	if (a->network != NULL && strcmp(a->network, ask->network) != 0 &&
 	    (ask->network_v1 == NULL ||
 		strcmp(a->network, ask->network_v1) != 0))

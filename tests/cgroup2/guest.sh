@@ -179,7 +179,7 @@ unit_test() {
 	suite "test_$name$how" "$@" "$build/tests/unit/box/test_$name"
 }
 
-part_box() {
+part_groups() {
 	unit_test cgroup '' in_unit
 	unit_test cgroup ' from the top cgroup'
 	# A limit of memory alone would only make a run swap.
@@ -192,6 +192,9 @@ part_box() {
 	unit_test work '' in_unit
 	unit_test filter '' in_unit
 	unit_test host '' in_unit
+}
+
+part_runs() {
 	unit_test boxer '' in_unit
 }
 

@@ -49,7 +49,7 @@ boot() {
 		timeout -k 5 "$seconds_most" \
 		"$machine/usr/bin/qemu-system-x86_64" \
 		-L "$machine/usr/share/qemu" -L "$machine/usr/share/seabios" \
-		-M q35 -accel tcg -icount "shift=1,sleep=off" -cpu max -smp 1 -m 1024 -nodefaults \
+		-M q35 -accel tcg -icount "shift=2,sleep=off" -cpu max -smp 1 -m 1024 -nodefaults \
 		-display none -no-reboot -serial "file:$log" \
 		-drive "if=none,id=swap,format=raw,file=$out/swap" \
 		-device nvme,drive=swap,serial=swap \

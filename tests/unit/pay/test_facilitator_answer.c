@@ -164,11 +164,38 @@ settle_verdicts(void **state)
 		    "insufficient_funds" },
 		{ 500, REFUSED("invalid_payload"), NO, "invalid_payload" },
 		{ 400, "{\"success\":false,\"errorReason\":\"never_heard_of\"}",
-		    NO, "never_heard_of" },
+		    UNK, "never_heard_of" },
+		/* What the released packages say after they have sent the
+		 * transaction must never read as a refusal. */
+		{ 200, REFUSED("invalid_exact_evm_transaction_failed"), UNK,
+		    NULL },
+		{ 200, REFUSED("invalid_transaction_state"), UNK, NULL },
+		{ 200, REFUSED("The request took too long to respond."), UNK,
+		    NULL },
+		{ 200,
+		    REFUSED("settle_exact_svm_transaction_confirmation_timed_"
+			    "out"),
+		    UNK, NULL },
+		{ 200,
+		    REFUSED("Execution reverted with reason: ERC20: transfer "
+			    "amount exceeds balance. Request Arguments: from: "
+			    "0x0 to: 0x0 data: 0x0"),
+		    NO, "insufficient_funds" },
+		{ 200,
+		    REFUSED("The contract function \\\"transferWithAuthoriz"
+			    "ation\\\" reverted with the following reason: "
+			    "FiatTokenV2: authorization is used or canceled "
+			    "and a long text behind it"),
+		    NO, "nonce_already_used" },
+		{ 200, REFUSED("invalid_exact_evm_signature"), NO, NULL },
+		{ 200,
+		    REFUSED("invalid_exact_evm_payload_authorization_valid_"
+			    "before"),
+		    NO, NULL },
 		{ 200,
 		    "{\"success\":false,\"errorReason\":\"x\",\"transaction"
 		    "\":null,\"payer\":null,\"network\":null}",
-		    NO, "x" },
+		    UNK, "x" },
 		{ 200, REFUSED("invalid_exact_evm_nonce_already_used"), NO,
 		    NULL },
 		{ 200, REFUSED("duplicate_settlement"), NO, NULL },
@@ -207,7 +234,7 @@ static void
 every_status(void **state)
 {
 	static const char yes[] = "{\"success\":true," TX "}";
-	static const char no[] = REFUSED("x");
+	static const char no[] = REFUSED("insufficient_funds");
 	long http;
 
 	(void)state;
@@ -266,13 +293,13 @@ reasons_are_printable(void **state)
 
 	(void)state;
 	read_answer(&a, FACILITATOR_SETTLE, 200, body, sizeof(body) - 1);
-	assert_int_equal(a.verdict, NO);
+	assert_int_equal(a.verdict, UNK);
 	assert_string_equal(a.reason, "a??Set-Cookie: b????\"c");
 	facilitator_answer_free(&a);
 	snprintf(long_body, sizeof(long_body),
 	    "{\"success\":false,\"errorReason\":\"%0500d\"}", 1);
 	read_answer(&a, FACILITATOR_SETTLE, 200, long_body, strlen(long_body));
-	assert_int_equal(a.verdict, NO);
+	assert_int_equal(a.verdict, UNK);
 	assert_int_equal(strlen(a.reason), FACILITATOR_REASON - 1);
 	facilitator_answer_free(&a);
 }
