@@ -147,7 +147,8 @@ enum status ledger_done(struct ledger *l, const char *identity, int http,
     __attribute__((warn_unused_result));
 
 /* Delete answers older than answer_age_s (rows stay), and rows that can go:
- * FAILED and DONE ones past both valid_before + margin and answer_age_s. */
+ * FAILED ones past valid_before + margin, DONE ones past that and
+ * answer_age_s. */
 enum status ledger_expire(struct ledger *l, uint64_t now, uint64_t answer_age_s)
     __attribute__((warn_unused_result));
 

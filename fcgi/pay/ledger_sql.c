@@ -141,11 +141,12 @@ static const char *const text[LEDGER_SQL_MAX] = {
 	[LEDGER_SQL_EXPIRE_ANSWERS] =
 	    "DELETE FROM answers WHERE payment IN (SELECT payment FROM answers"
 	    " WHERE stored < ?1 LIMIT " TEXT(LEDGER_SQL_EXPIRE_STEP) ")",
-	/* ?1 changed before this, ?2 now. Where valid_before is unknown, the
+	/* ?1 changed before this (refused ones go as soon as nobody can use
+	 * them any more), ?2 now. Where valid_before is unknown, the
 	 * longest that a payment may be valid (a day) stands for it. */
 	[LEDGER_SQL_EXPIRE_ROWS] =
 	    "DELETE FROM payments WHERE id IN (SELECT id FROM payments"
-	    " WHERE state IN (4, 7) AND changed < ?1"
+	    " WHERE (state = 4 OR state = 7 AND changed < ?1)"
 	    " AND iif(valid_before = 0, created + 86400, valid_before)"
 	    "  < ?2 - " TEXT(
 		LEDGER_SQL_MARGIN_S) " AND NOT EXISTS (SELECT 1 FROM answers "

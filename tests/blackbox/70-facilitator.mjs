@@ -56,6 +56,18 @@ export default async function facilitator(test, world) {
     }
   });
 
+  // What the released packages answer when they lose the receipt, after the money moved.
+  await test("a no that may come after the broadcast never reads as a refusal", async () => {
+    const reasons = ["invalid_exact_evm_transaction_failed", "invalid_transaction_state", "The request took too long to respond."];
+    for (const reason of reasons) {
+      const { first, second, paid } = await twice({ mode: "refuse", reason, forward: true });
+      assertRefused(first, INDETERMINATE);
+      assert.ok(!("payment-required" in first.headers));
+      assert.ok(second.status === 200 || second.status === 503, second.text);
+      assert.deepEqual(paid, ONCE);
+    }
+  });
+
   await test("after a refusal the payment stays bound to its request", async () => {
     const payer = world.nextPayer();
     const headers = await world.payment({ payer });

@@ -61,7 +61,7 @@ export default async function replay(test, world) {
     });
   }
 
-  await test("what can be read on the chain does not open the answer", async () => {
+  await test("an altered or forged signature does not open the answer", async () => {
     const first = await world.run(CLOCK);
     const payment = decodeHeader(Object.values(first.header)[0]);
     const spoil = async (change) => {
