@@ -54,7 +54,7 @@ boot() {
 		-drive "if=none,id=swap,format=raw,file=$out/swap" \
 		-device nvme,drive=swap,serial=swap \
 		-kernel "$machine"/boot/vmlinuz-* -initrd "$out/image" \
-		-append "console=ttyS0 panic=-1 mitigations=off quiet part=$1" \
+		-append "console=ttyS0 panic=-1 mitigations=off no5lvl nokaslr apparmor=0 quiet part=$1" \
 		</dev/null &
 	qemu=$!
 	wait "$qemu" || rc=$?

@@ -21,6 +21,7 @@ install_one() {
     place "$1"
     (
         # Two suites that start together must not install over each other. The lock is the folder itself: no file is left.
+        exec 9<"$dir"
         flock 9
         stamp=$dir/node_modules/.installed-lock
         wanted=$(sha256sum <"$dir/package-lock.json")
@@ -31,7 +32,7 @@ install_one() {
         cd "$dir"
         npm ci --no-audit --no-fund --ignore-scripts --prefer-offline --no-update-notifier --logs-max=0 --loglevel=error >&2
         printf '%s\n' "$wanted" >"$stamp"
-    ) 9<"$dir"
+    )
 }
 
 [ $# -gt 0 ] || set -- devnet
