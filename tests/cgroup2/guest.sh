@@ -144,11 +144,26 @@ all_in_main() {
 	[ "$(members | wc -l)" -eq 3 ] && [ -z "$(cat "$unit/cgroup.procs")" ]
 }
 
+# A cgroup that holds others cannot be divided. The service must say so, not
+# run without limits.
+crowded() {
+	local other status
+	in_unit sleep 600 &
+	other=$!
+	soon grep -q . "$unit/cgroup.procs"
+	(in_unit "$build/tollbox" serve -c "$settings") >/run/crowded.log 2>&1
+	status=$?
+	kill "$other"
+	wait "$other" 2>/dev/null
+	sed 's/^/. /' /run/crowded.log
+	[ "$status" -eq 1 ] && grep -q 'Delegate=yes' /run/crowded.log
+}
+
 service() {
 	local daemon old status
 	write_settings
 	"$build/tollbox" check -c "$settings" >/run/check.log
-	sed "s/^/. /" /run/check.log
+	sed 's/^/. /' /run/check.log
 	check 'tollbox check takes cgroup2' \
 		grep -q '^ok *memory limit: cgroup2$' /run/check.log
 	check 'tollbox check runs every runtime' \
@@ -168,6 +183,8 @@ service() {
 	status=$?
 	check "it stops in order, status $status" [ "$status" -eq 0 ]
 	check_bare 'the service'
+	check 'beside another process it refuses to start' crowded
+	check_bare 'the refused service'
 }
 
 # ---- parts ----

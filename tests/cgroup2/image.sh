@@ -3,6 +3,7 @@
 # the same relative paths as here, and what they need.
 #   image.sh BUILD MACHINE OUT     MACHINE is what fetch.sh unpacked
 set -eu -o pipefail
+umask 022
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$here/../.."
 build=$1
@@ -46,7 +47,7 @@ ln -s python3.11 "$root/usr/bin/python3"
 tar -C / --exclude='config-3*' --exclude=test --exclude=tests \
 	--exclude=ensurepip --exclude=idlelib --exclude=lib2to3 \
 	--exclude=pydoc_data --exclude=distutils \
-	-c usr/lib/python3.11 etc/python3.11 etc/alternatives |
+	-c usr/lib/python3.11 etc/python3.11 etc/alternatives etc/ld.so.cache |
 	tar -C "$root" -x
 add "$(realpath /usr/bin/node)"
 [ -e "$root/usr/bin/node" ] ||
@@ -78,6 +79,5 @@ add $(libraries "${product[@]}")
 tar -c sandbox-scripts tests/escape tests/cgroup2 | tar -C "$root/tollbox" -x
 printf '%s\n' "$build" >"$root/tollbox/build-folder"
 
-PATH=$PATH:/usr/sbin:/sbin ldconfig -r "$root"
 (cd "$root" && find . | usr/bin/busybox cpio -o -H newc -R 0:0 2>/dev/null) \
 	>"$out"
