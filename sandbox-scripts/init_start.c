@@ -129,7 +129,9 @@ set_limits(const struct init_program *p, struct init_trouble *t)
 	} all[] = {
 		{ RLIMIT_NPROC, { LIMITS_TASKS, LIMITS_TASKS } },
 		{ RLIMIT_NOFILE, { LIMITS_FILES_OPEN, LIMITS_FILES_OPEN } },
-		{ RLIMIT_CORE, { 0, 0 } },
+		/* 1, not 0: core(5), "Piping core dumps"; and the filter
+		 * keeps the program from lowering it. */
+		{ RLIMIT_CORE, { 1, 1 } },
 		{ RLIMIT_FSIZE,
 		    { p->limits.work_bytes, p->limits.work_bytes } },
 		{ RLIMIT_CPU, { cpu, cpu + 1 } },

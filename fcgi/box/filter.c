@@ -200,6 +200,24 @@ add(scmp_filter_ctx ctx, int nr, int error, unsigned n,
 	return rc;
 }
 
+/* The core limit of 1 is what keeps the host's core handler from being started
+ * for a program that crashes (core(5): 0 does not, where core_pattern is a
+ * pipe); the program must not lower it. Asking for it stays. */
+static int
+add_core(scmp_filter_ctx ctx)
+{
+	const struct scmp_arg_cmp set =
+	    SCMP_A0(SCMP_CMP_MASKED_EQ, UINT32_MAX, (scmp_datum_t)RLIMIT_CORE);
+	const struct scmp_arg_cmp set64[] = {
+		SCMP_A1(
+		    SCMP_CMP_MASKED_EQ, UINT32_MAX, (scmp_datum_t)RLIMIT_CORE),
+		SCMP_A2(SCMP_CMP_NE, 0),
+	};
+	int rc = add(ctx, SCMP_SYS(setrlimit), EPERM, 1, &set);
+
+	return rc < 0 ? rc : add(ctx, SCMP_SYS(prlimit64), EPERM, 2, set64);
+}
+
 static int
 build(scmp_filter_ctx ctx)
 {
@@ -220,7 +238,7 @@ build(scmp_filter_ctx ctx)
 		cmp = compare(&by_arg[i]);
 		rc = add(ctx, by_arg[i].nr, by_arg[i].error, 1, &cmp);
 	}
-	return rc;
+	return rc < 0 ? rc : add_core(ctx);
 }
 
 enum status

@@ -60,19 +60,16 @@ lost(struct run *r)
 	    why.message);
 }
 
-/* No more starts: the failure itself becomes the stored answer. */
+/* No more starts. The row stays as it is, owed, so that the operator finds it
+ * and this answer is the same each time. */
 static enum status
 given_up(struct run *r)
 {
-	fault_set(&r->f, ST_SANDBOX_SETUP_FAILED,
-	    "the sandbox could not be started %d times; the payment is kept "
-	    "on record for a refund",
-	    LEDGER_STARTS);
 	log_err("refund needed: %s: no start worked", buf_cstr(&r->identity));
-	answer_error(r->a, &r->f);
-	answer_payment_response(r->a, r->pay.version, r->transaction,
-	    r->req.network, r->payer, NULL);
-	return keep_answer(r);
+	return fault_set(&r->f, ST_SANDBOX_SETUP_FAILED,
+	    "the sandbox could not be started %d times; the payment stays on "
+	    "record for a refund",
+	    LEDGER_STARTS);
 }
 
 static enum status

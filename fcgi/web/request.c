@@ -350,7 +350,7 @@ choose_entry(struct request_work *p)
 	return ST_OK;
 }
 
-/* Counted as the tmpfs counts: whole pages, and one for each folder at most. */
+/* Counted as the tmpfs counts: whole pages; folders cost it none. */
 static enum status
 check_fit(struct request_work *p)
 {

@@ -3,7 +3,7 @@
 # a stock Debian, whatever this host mounts. The machine is emulated in
 # software: no KVM, no root, no network but for Debian packages.
 #
-#	[B=build] tests/cgroup2/run.sh [PART...]
+#	[B=build] [CGROUP2_SECONDS=300] tests/cgroup2/run.sh [PART...]
 #
 #   groups  cgroups and limits by themselves, the service as a whole
 #   runs    programs: memory and fork bombs, time, output, ends
@@ -11,7 +11,7 @@
 #   escape  attacks from inside a sandbox
 #
 # All of them if none is named, each in a machine of its own that may take
-# 300 s. Ends on 'N passed, N failed'; B/cgroup2/console-PART.log has all that
+# CGROUP2_SECONDS. Ends on 'N passed, N failed'; B/cgroup2/console-PART.log has all that
 # the machine said. The files here:
 #   fetch.sh   qemu, kernel, busybox      into build/cgroup2/machine, once
 #   image.sh   programs and runtimes      into B/cgroup2/image
@@ -22,7 +22,7 @@ cd "$(dirname "$0")/../.."
 B=${B:-build}
 machine=build/cgroup2/machine
 out=$B/cgroup2
-seconds_most=300
+seconds_most=${CGROUP2_SECONDS:-300}
 passed=0
 failed=0
 qemu=

@@ -67,7 +67,7 @@ refused("TIOCLINUX", lambda: fcntl.ioctl(slave, 0x541C, b"\x03"), errno.EPERM)
 check(os.getsid(0) == os.getpid(), "a session of its own")
 
 limits = {
-    "NPROC": (64, 64), "NOFILE": (256, 256), "CORE": (0, 0), "FSIZE": (64 << 20, 64 << 20),
+    "NPROC": (64, 64), "NOFILE": (256, 256), "CORE": (1, 1), "FSIZE": (64 << 20, 64 << 20),
     "CPU": (21, 22), "MEMLOCK": (65536, 65536), "MSGQUEUE": (0, 0), "RTPRIO": (0, 0), "NICE": (0, 0),
     "SIGPENDING": (1024, 1024),
 }

@@ -307,6 +307,17 @@ tries(void)
 		return 7;
 	if (socket(AF_UNIX, SOCK_STREAM, 0) < 0)
 		return 8;
+	/* The core limit must stay what it is (1: no handler is started). */
+	if (getrlimit(RLIMIT_CORE, &limit) != 0)
+		return 9;
+	limit.rlim_cur = 0;
+	if (setrlimit(RLIMIT_CORE, &limit) != -1 || errno != EPERM)
+		return 10;
+	if (syscall(SYS_setrlimit, RLIMIT_CORE, &limit) != -1 || errno != EPERM)
+		return 11;
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
+	    setrlimit(RLIMIT_NOFILE, &limit) != 0)
+		return 12;
 	return 0;
 }
 
