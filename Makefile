@@ -105,7 +105,7 @@ clean:
 -include $(patsubst %.o,%.d,$(call obj,$(SRC_all))) $(wildcard $(B)/tests/unit/*/*.d)
 
 # ---- what people type ----
-.PHONY: help deps demo run test lint blackbox escape devnet-test fuzz
+.PHONY: help deps demo run test lint blackbox escape fuzz
 help:
 	@sed -nE 's/^#\? ?//p' $(firstword $(MAKEFILE_LIST))
 
@@ -147,6 +147,7 @@ $(B)/tests/escape/box: tests/escape/box.c $(B)/libbox.a $(B)/libbase.a
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(B)/libbox.a $(B)/libbase.a \
 		$(BOX_LIBS) $(BASE_LIBS)
 
+#? make clean        remove what was built
 #? make fuzz         libFuzzer on every parser, SECONDS_EACH=60 each
 SECONDS_EACH ?= 60
 FUZZ := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))

@@ -179,8 +179,13 @@ reserve(struct run *r)
 
 	if (st != ST_OK)
 		return st;
-	return client_reserve(
+	st = client_reserve(
 	    &r->slot, r->g->boxer, &r->job, r->g->conf->queue_ms, &r->f);
+	if (st == ST_SERVICE_BUSY)
+		return fault_set(&r->f, st,
+		    "no run slot became free in time; repeat the same request "
+		    "with the same payment");
+	return st;
 }
 
 static enum status

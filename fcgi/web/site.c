@@ -98,6 +98,13 @@ add_tier(struct site *s, const struct conf_tier *t, struct fault *f)
 	return ST_OK;
 }
 
+static bool
+mixed_case(const char *hex)
+{
+	return strpbrk(hex + 2, "abcdef") != NULL &&
+	       strpbrk(hex + 2, "ABCDEF") != NULL;
+}
+
 static enum status
 spell_address(char out[128], const char *text, bool evm, const char *what,
     struct fault *f)
@@ -116,6 +123,13 @@ spell_address(char out[128], const char *text, bool evm, const char *what,
 		return fault_set(f, ST_FORMAT,
 		    "%s is no address (0x and 40 hex digits)", what);
 	eth_address_text(out, &a);
+	/* Mixed case is a checksum: a slip of one character sends all money to
+	 * nobody. */
+	if (strcmp(out, text) != 0 && mixed_case(text))
+		return fault_set(f, ST_FORMAT,
+		    "%s: %.60s is mistyped: its letter case is no valid "
+		    "checksum (EIP-55)",
+		    what, text);
 	return ST_OK;
 }
 
@@ -142,6 +156,9 @@ build(struct sites *all, struct site *s, struct fault *f)
 	    s->asset, s->conf.asset, s->evm, "asset (TOLLBOX_ASSET)", f);
 	if (st != ST_OK)
 		return st;
+	if (strcmp(s->asset, s->pay_to) == 0)
+		return fault_set(f, ST_FORMAT,
+		    "pay_to (TOLLBOX_PAY_TO) is the asset's own contract");
 	if (s->conf.facilitator == NULL)
 		return fault_set(f, ST_FORMAT, "facilitator is not set");
 	s->facilitator_conf = conf_facilitator(c, s->conf.facilitator);

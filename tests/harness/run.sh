@@ -19,7 +19,7 @@ root=$(cd "$here/../.." && pwd)
 PATH=$PATH:/usr/sbin:/sbin
 build=$(cd "$root" && realpath "${TOLLBOX_TEST_B:-build}")
 ready_within=60 # seconds; a sanitized build on a busy machine needs some
-dir='' devnet='' daemon='' nginx='' started=''
+dir='' devnet='' daemon='' nginx='' started='' tls_port=''
 
 die() {
 	echo "run: $*" >&2
@@ -55,6 +55,9 @@ finish() {
 	local status=$1
 	trap - EXIT
 	trap hurry INT TERM
+	if is_alive "$daemon"; then
+		echo 'run: stopping; programs that run may end (once more: stop now)' >&2
+	fi
 	tell QUIT "$nginx"
 	wait_gone "$nginx"
 	tell TERM "$daemon"
@@ -62,6 +65,9 @@ finish() {
 	tell TERM "$devnet"
 	wait_gone "$devnet"
 	[ -z "$dir" ] || rm -rf "$dir"
+	# Tollbox keeps its lock file for the next start of the same name; this
+	# name will not come again.
+	[ -z "$tls_port" ] || rm -f "/run/tollbox-run-$tls_port.lock"
 	exit "$status"
 }
 
