@@ -211,7 +211,7 @@ add_core(scmp_filter_ctx ctx)
 	const struct scmp_arg_cmp set64[] = {
 		SCMP_A1(
 		    SCMP_CMP_MASKED_EQ, UINT32_MAX, (scmp_datum_t)RLIMIT_CORE),
-		SCMP_A2(SCMP_CMP_NE, 0),
+		SCMP_A2(SCMP_CMP_NE, 0, 0),
 	};
 	int rc = add(ctx, SCMP_SYS(setrlimit), EPERM, 1, &set);
 
