@@ -37,7 +37,8 @@ SRC_pay := $(wildcard fcgi/pay/*.c)
 SRC_box := $(wildcard fcgi/box/*.c)
 SRC_web := $(wildcard fcgi/web/*.c fcgi/web/dialects/*.c)
 SRC_main := $(wildcard fcgi/*.c)
-SRC_init := $(wildcard sandbox-scripts/*.c) fcgi/base/wire.c
+SRC_init := $(wildcard sandbox-scripts/*.c) \
+	$(addprefix fcgi/base/,wire.c wild.c utf8.c buf.c)
 SRC_all := $(SRC_base) $(SRC_pay) $(SRC_box) $(SRC_web) $(SRC_main)
 obj = $(patsubst %.c,$(B)/%.o,$(1))
 LIBS_ALL := $(foreach r,web box pay base,$(B)/lib$(r).a)
@@ -105,7 +106,7 @@ clean:
 -include $(patsubst %.o,%.d,$(call obj,$(SRC_all))) $(wildcard $(B)/tests/unit/*/*.d)
 
 # ---- what people type ----
-.PHONY: help deps demo run test lint blackbox escape fuzz
+.PHONY: help deps demo run test lint blackbox escape escape-long fuzz
 help:
 	@sed -nE 's/^#\? ?//p' $(firstword $(MAKEFILE_LIST))
 
@@ -137,9 +138,31 @@ lint:
 blackbox: all
 	@TOLLBOX_TEST_B=$(B) tests/blackbox/run.sh
 
+ESCAPE := $(addprefix $(B)/tests/escape/,box bin/faults init-without-rlimits)
 #? make escape       attacks from inside the sandbox
-escape: all $(B)/tests/escape/box
+escape: all $(ESCAPE)
 	@tests/escape/run.sh
+#? make escape-long  the same LOOPS=20 times at once, looking for leaks
+escape-long: all $(ESCAPE)
+	@LOOPS=$${LOOPS:-20} tests/escape/run.sh
+
+$(B)/tests/escape/bin/faults: \
+		$(patsubst %,tests/escape/%.c,faults case series) \
+		$(wildcard tests/escape/*.h) tests/unit/box/boxer_fixture.h \
+		$(B)/libbox.a $(B)/libbase.a
+	@mkdir -p $(@D)
+	@echo "LD   $@"
+	$(Q)$(CC) $(CFLAGS) $(UNITWARN) -Itests $(LDFLAGS) -o $@ \
+		$(filter %.c,$^) $(B)/libbox.a $(B)/libbase.a -lcmocka \
+		-lpthread $(BOX_LIBS) $(BASE_LIBS)
+
+# PID 1 with one layer less: it sets no limit.
+$(B)/tests/escape/init-without-rlimits: $(SRC_init) tests/escape/no_limits.c \
+		$(wildcard fcgi/base/*.h sandbox-scripts/*.h)
+	@mkdir -p $(@D)
+	@echo "LD   $@ (static)"
+	$(Q)$(CC) -std=gnu11 -O2 -g $(WARN) -D_GNU_SOURCE -static -Ifcgi \
+		-Dprlimit=no_limits -o $@ $(SRC_init) tests/escape/no_limits.c
 
 $(B)/tests/escape/box: tests/escape/box.c $(B)/libbox.a $(B)/libbase.a
 	@mkdir -p $(@D)
@@ -147,15 +170,21 @@ $(B)/tests/escape/box: tests/escape/box.c $(B)/libbox.a $(B)/libbase.a
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(B)/libbox.a $(B)/libbase.a \
 		$(BOX_LIBS) $(BASE_LIBS)
 
+#? make test-cgroup2 cgroup v2 for real, in qemu (software emulation; minutes)
+.PHONY: test-cgroup2
+test-cgroup2:
+	@B=$(B) tests/cgroup2/run.sh
+
 #? make clean        remove what was built
 #? make fuzz         libFuzzer on every parser, SECONDS_EACH=60 each
 SECONDS_EACH ?= 60
 FUZZ := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 fuzz: $(FUZZ)
 	@tests/fuzz/run.sh $(SECONDS_EACH) $(FUZZ)
-build/fuzz/%: tests/fuzz/%.c $(SRC_base) $(SRC_pay) $(wildcard fcgi/*/*.h)
+SRC_fuzz := $(SRC_base) $(SRC_pay) fcgi/box/extras.c
+build/fuzz/%: tests/fuzz/%.c $(SRC_fuzz) $(wildcard fcgi/*/*.h)
 	@mkdir -p $(@D)
 	@echo "LD   $@"
 	$(Q)clang -std=gnu11 -g -O1 -D_GNU_SOURCE -Ifcgi \
-		-fsanitize=fuzzer,address,undefined -o $@ $< $(SRC_base) $(SRC_pay) \
+		-fsanitize=fuzzer,address,undefined -o $@ $< $(SRC_fuzz) \
 		$(PAY_LIBS) $(BASE_LIBS)

@@ -201,6 +201,8 @@ prepare(struct super *s, struct conf *c, struct fault *f)
 	if (st == ST_OK)
 		st = host_mechanism(&s->with.kind, c, f);
 	if (st == ST_OK)
+		log_info("memory limit: %s", host_mechanism_text(s->with.kind));
+	if (st == ST_OK)
 		st = keep_name(&s->name_lock, c->name, f);
 	if (st == ST_OK)
 		st = keep_state(&s->state_lock, c->state_dir, s->with.gate_uid,

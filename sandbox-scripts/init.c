@@ -7,6 +7,10 @@
  * writes its files, starts the program, waits for its end, kills what is left
  * and reports. When PID 1 exits, the kernel ends the namespace.
  *
+ * A warm start comes in between: told WIRE_INIT_WARM, it starts the
+ * interpreter before there is a job, up to the gate (init_warm.c); the job's
+ * files are then written under the waiting interpreter, and it is let go.
+ *
  * Why the program, which has the same uid, cannot get at it: it is not
  * dumpable, so /proc/1 and ptrace are closed; it handles no signal, so none
  * from inside its namespace reaches it; all it will need is open before the
@@ -39,29 +43,13 @@
 /* After all the numbers that this process is given (bwrap.h). */
 #define FD_MIN 64
 
-/* Where they are moved to, in the order of the arguments. */
-enum {
-	CONTROL = 3,
-	IN,
-	OUT,
-	ERR,
-	FILTER,
-	FD_END
-};
-
-/* All a request may hold, and room for the records' heads. */
-#define IMAGE_BYTES (LIMITS_BODY + (8u << 20))
-
-#define NEEDED_SEALS (F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW)
-
 /* The deadline is the boxer's; this is for a boxer that forgot. */
 #define BACKSTOP_MS 2000ull
 /* How long what was killed may take to be gone. */
 #define KILL_MS 2000ull
 
 struct job {
-	void *image;
-	size_t len;
+	struct init_image image;
 	struct wire_init_job asked;
 };
 
@@ -80,36 +68,6 @@ init_now_us(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
-
-/* A peer that is gone is noticed where we read. */
-static void
-tell(const void *message, size_t len)
-{
-	ssize_t n;
-
-	do {
-		n = send(CONTROL, message, len, MSG_NOSIGNAL);
-	} while (n < 0 && errno == EINTR);
-}
-
-static void
-tell_simple(enum wire_type type)
-{
-	struct wire_simple m = { .type = type };
-
-	tell(&m, sizeof(m));
-}
-
-static void
-tell_failed(const struct init_trouble *t)
-{
-	struct wire_init_failed m = { .type = WIRE_INIT_FAILED,
-		.error = t->error,
-		.disk_full = t->error == ENOSPC || t->error == EDQUOT };
-
-	snprintf(m.step, sizeof(m.step), "%s", t->step);
-	tell(&m, sizeof(m));
 }
 
 /* ---- set-up ---- */
@@ -136,17 +94,17 @@ take_descriptors(char *const *arg, bool *has_filter)
 {
 	int fd;
 
-	*has_filter = strcmp(arg[FILTER - CONTROL], "-") != 0;
-	for (int to = CONTROL; to < FD_END; to++) {
-		if (to == FILTER && !*has_filter) {
-			close(FILTER);
+	*has_filter = strcmp(arg[INIT_FILTER - INIT_CONTROL], "-") != 0;
+	for (int to = INIT_CONTROL; to < INIT_FD_END; to++) {
+		if (to == INIT_FILTER && !*has_filter) {
+			close(INIT_FILTER);
 			continue;
 		}
-		fd = number(arg[to - CONTROL]);
+		fd = number(arg[to - INIT_CONTROL]);
 		if (fd < 0 || dup3(fd, to, O_CLOEXEC) < 0)
 			return false;
 	}
-	return close_range(FD_END, ~0u, 0) == 0;
+	return close_range(INIT_FD_END, ~0u, 0) == 0;
 }
 
 /* SIGCHLD as a descriptor: the handler that PID 1 would otherwise need is what
@@ -164,100 +122,6 @@ child_signals(void)
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return -1;
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
-/* ---- the job ---- */
-
-/* Receive one message with one descriptor. False: not that. *gone: the boxer
- * let go. */
-static bool
-receive(struct wire_init_job *m, int *fd, bool *gone)
-{
-	union {
-		struct cmsghdr align;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control;
-	struct iovec iov = { .iov_base = m, .iov_len = sizeof(*m) };
-	struct msghdr msg = { .msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = control.bytes,
-		.msg_controllen = sizeof(control.bytes) };
-	struct cmsghdr *head;
-	ssize_t n;
-
-	do {
-		n = recvmsg(CONTROL, &msg, MSG_CMSG_CLOEXEC);
-	} while (n < 0 && errno == EINTR);
-	*gone = n <= 0;
-	if (n != (ssize_t)sizeof(*m) ||
-	    (msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0)
-		return false;
-	head = CMSG_FIRSTHDR(&msg);
-	if (head == NULL || head->cmsg_level != SOL_SOCKET ||
-	    head->cmsg_type != SCM_RIGHTS ||
-	    head->cmsg_len != CMSG_LEN(sizeof(int)))
-		return false;
-	memcpy(fd, CMSG_DATA(head), sizeof(*fd));
-	return m->type == WIRE_INIT_JOB;
-}
-
-/* Map the image of the job; it must not be able to change any more. */
-static bool
-map_image(struct job *j, int fd, struct init_trouble *t)
-{
-	uint64_t len = j->asked.image_len;
-	struct stat s;
-	void *at;
-	int seals = fcntl(fd, F_GET_SEALS);
-
-	if (seals < 0 || (seals & NEEDED_SEALS) != NEEDED_SEALS)
-		return init_trouble(t, "job seals", EPERM);
-	if (fstat(fd, &s) < 0 || s.st_size < 0 || (uint64_t)s.st_size != len ||
-	    len == 0 || len > IMAGE_BYTES)
-		return init_trouble(t, "job length", EMSGSIZE);
-	at = mmap(NULL, (size_t)len, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (at == MAP_FAILED)
-		return init_trouble(t, "job image", errno);
-	j->image = at;
-	j->len = (size_t)len;
-	close(fd);
-	return true;
-}
-
-/* Wait for the job, write its files and start the program. -1: there is
- * nothing to run, and the boxer knows why. */
-static pid_t
-run_job(struct job *j, char *const *command, uint64_t *started_us)
-{
-	struct init_trouble t = { 0, "" };
-	struct init_program p = {
-		.in = IN, .out = OUT, .err = ERR, .command = command
-	};
-	pid_t pid = -1;
-	bool gone, ok;
-	int fd = -1;
-
-	ok = receive(&j->asked, &fd, &gone);
-	if (gone)
-		return -1;
-	if (!ok)
-		init_trouble(&t, "job message", EBADMSG);
-	ok = ok && map_image(j, fd, &t);
-	/* What is mounted on /box came after this process did. */
-	if (ok && chdir("/box") < 0)
-		ok = init_trouble(&t, "work folder", errno);
-	if (ok && init_files_write(j->image, j->len, &t)) {
-		p.limits = j->asked.limits;
-		p.cores = j->asked.cores == 0 ? 1 : j->asked.cores;
-		pid = init_start(&p, j->image, j->len, started_us, &t);
-	}
-	if (pid < 0) {
-		tell_failed(&t);
-		return -1;
-	}
-	tell_simple(WIRE_INIT_STARTED);
-	munmap(j->image, j->len);
-	return pid;
 }
 
 /* ---- to the end ---- */
@@ -316,10 +180,12 @@ static bool
 await_main(pid_t pid, int signals, uint64_t until_us, int *status)
 {
 	struct pollfd p[] = { { .fd = signals, .events = POLLIN },
-		{ .fd = CONTROL, .events = POLLIN } };
+		{ .fd = INIT_CONTROL, .events = POLLIN },
+		{ .events = POLLIN } };
 	enum reaped r = reap(pid, status);
 	bool killed = false;
 
+	init_end_watch(pid);
 	for (; r == REAPED_SOME; r = reap(pid, status)) {
 		if (left_ms(until_us) == 0 || p[1].revents != 0) {
 			if (killed)
@@ -330,8 +196,17 @@ await_main(pid_t pid, int signals, uint64_t until_us, int *status)
 			p[1].fd = -1;
 			p[1].revents = 0;
 		}
-		if (poll(p, 2, left_ms(until_us)) > 0 && p[0].revents != 0)
+		p[2].fd = init_watch_fd();
+		if (poll(p, 3, left_ms(until_us)) <= 0)
+			continue;
+		if (p[0].revents != 0)
 			drain(signals);
+		if (p[2].revents != 0)
+			init_watch_serve(p[2].revents);
+		if (init_end() != NULL) {
+			*status = init_end()->wait_status;
+			return true;
+		}
 	}
 	return r == REAPED_MAIN;
 }
@@ -353,7 +228,7 @@ clear(int signals)
 }
 
 static void
-report(struct wire_init_report *m)
+report(struct wire_init_report *m, uint64_t before_us, bool early)
 {
 	struct rusage use;
 	char unread;
@@ -365,27 +240,140 @@ report(struct wire_init_report *m)
 		    (uint64_t)(use.ru_utime.tv_usec + use.ru_stime.tv_usec);
 		m->max_rss_bytes = (uint64_t)use.ru_maxrss * 1024;
 	}
+	if (early) {
+		m->cpu_us += init_end()->cpu_us;
+		if (m->max_rss_bytes < init_end()->max_rss_bytes)
+			m->max_rss_bytes = init_end()->max_rss_bytes;
+	}
+	m->cpu_us -= before_us < m->cpu_us ? before_us : m->cpu_us;
+	init_watch_seen(&m->seen);
 	m->type = WIRE_INIT_REPORT;
-	tell(m, sizeof(*m));
+	init_control_tell(m, sizeof(*m));
 	/* A socket that is closed with a message unread resets the other side,
 	 * which then sees an error where the report is. */
-	while (recv(CONTROL, &unread, 1, MSG_DONTWAIT) > 0)
+	while (recv(INIT_CONTROL, &unread, 1, MSG_DONTWAIT) > 0)
 		continue;
+}
+
+/* ---- the start ---- */
+
+/* Wait until fd has something to read. False: the interpreter, which shall
+ * wait, has ended; or the boxer has something to say before. */
+static bool
+await(int fd, pid_t pid, int signals, struct init_trouble *t)
+{
+	struct pollfd p[] = { { .fd = signals, .events = POLLIN },
+		{ .fd = fd, .events = POLLIN },
+		{ .fd = INIT_CONTROL, .events = POLLIN },
+		{ .events = POLLIN } };
+	int status;
+
+	while (reap(pid, &status) == REAPED_SOME) {
+		p[3].fd = init_watch_fd();
+		if (poll(p, 4, -1) < 0)
+			continue;
+		if (p[1].revents != 0)
+			return true;
+		if (p[2].revents != 0)
+			return init_trouble(t, "control socket", ECONNRESET);
+		if (p[3].revents != 0)
+			init_watch_serve(p[3].revents);
+		drain(signals);
+	}
+	return init_trouble(t, "the interpreter ended early", ECHILD);
+}
+
+/* The interpreter up to its gate, and on to the next order. */
+static bool
+warm_up(struct init_warm *w, const struct wire_init_warm *order,
+    char *const *command, int signals, struct init_trouble *t)
+{
+	if (chdir("/box") < 0)
+		return init_trouble(t, "work folder", errno);
+	if (!init_warm_start(w, order, command, t) ||
+	    !await(w->ready, w->pid, signals, t) || !init_warm_arrived(w, t))
+		return false;
+	init_control_tell_simple(WIRE_INIT_WARMED);
+	return await(INIT_CONTROL, w->pid, signals, t);
+}
+
+/* Write the files of the job and start the program, or let go the one that
+ * waits. Gives its pid, or -1 with t. */
+static pid_t
+run_job(struct init_warm *w, const struct job *j, char *const *command,
+    uint64_t *started_us, struct init_trouble *t)
+{
+	const struct init_program p = { .command = command,
+		.go = -1,
+		.ready = -1,
+		.value = -1,
+		.job = &j->asked };
+	const char *made = NULL;
+
+	/* What is mounted on /box came after this process did. */
+	if (chdir("/box") < 0) {
+		init_trouble(t, "work folder", errno);
+		return -1;
+	}
+	if (w->pid > 0 && w->order.gate == WIRE_GATE_FIFO)
+		made = w->order.entry;
+	if (!init_files_write(&j->image, made, t) ||
+	    !init_collect_prepare(j->asked.flags, t))
+		return -1;
+	if (w->pid == 0)
+		return init_start(&p, &j->image, started_us, t);
+	if (!init_start_limit(w->pid, &j->asked, w->cpu_us, t))
+		return -1;
+	init_watch_forget();
+	*started_us = init_warm_release(w, &j->image, &j->asked);
+	return w->pid;
+}
+
+/* From WIRE_INIT_READY to the program's start. -1: there is nothing to run,
+ * and the boxer knows why. */
+static pid_t
+start(struct job *j, struct init_warm *w, char *const *command, int signals,
+    uint64_t *started_us)
+{
+	struct init_trouble t = { 0, "" };
+	union init_order m;
+	pid_t pid = -1;
+	int fd = -1;
+	bool ok;
+
+	ok = init_control_receive(&m, &fd, &t);
+	if (ok && m.type == WIRE_INIT_WARM)
+		ok = warm_up(w, &m.warm, command, signals, &t) &&
+		     init_control_receive(&m, &fd, &t);
+	if (ok && m.type != WIRE_INIT_JOB)
+		ok = init_trouble(&t, "message", EBADMSG);
+	if (ok) {
+		j->asked = m.job;
+		ok = init_control_map(&j->image, fd, m.job.image_len, &t);
+	}
+	if (ok)
+		pid = run_job(w, j, command, started_us, &t);
+	if (pid < 0)
+		init_control_tell_failed(&t);
+	else
+		init_control_tell_simple(WIRE_INIT_STARTED);
+	return pid;
 }
 
 int
 main(int argc, char **argv)
 {
-	struct job j = { 0 };
 	struct wire_init_report m = { 0 };
+	struct job j = { .image = { NULL, 0 } };
+	struct init_warm w = { .pid = 0, .value = -1 };
 	struct init_trouble t;
 	uint64_t limit_us;
-	bool has_filter;
+	bool has_filter, early;
 	int signals;
 	pid_t pid;
 
 	/* Anywhere else kill(-1) would hit all of the user's processes. */
-	if (getpid() != 1 || argc < 1 + FD_END - CONTROL + 1)
+	if (getpid() != 1 || argc < 1 + INIT_FD_END - INIT_CONTROL + 1)
 		return 2;
 	prctl(PR_SET_DUMPABLE, 0);
 	prctl(PR_SET_NAME, "sandbox-init");
@@ -394,20 +382,28 @@ main(int argc, char **argv)
 	signals = child_signals();
 	if (signals < 0)
 		return 2;
-	if (has_filter && !init_start_filter(FILTER, &t)) {
-		tell_failed(&t);
+	if (has_filter && !init_start_filter(INIT_FILTER, &t)) {
+		init_control_tell_failed(&t);
 		return 1;
 	}
-	tell_simple(WIRE_INIT_READY);
-	pid = run_job(&j, argv + 1 + FD_END - CONTROL, &m.started_us);
+	init_control_tell_simple(WIRE_INIT_READY);
+	pid = start(&j, &w, argv + 1 + INIT_FD_END - INIT_CONTROL, signals,
+	    &m.started_us);
 	if (pid < 0)
 		return 1;
 	limit_us = (j.asked.limits.timeout_ms + BACKSTOP_MS) * 1000;
 	if (!await_main(pid, signals, m.started_us + limit_us, &m.wait_status))
 		return 1;
-	m.ended_us = init_now_us();
+	/* What is collected must not change any more. */
+	early = init_end() != NULL && j.asked.flags == 0;
+	m.ended_us = early ? init_end()->at_us : init_now_us();
 	m.box_full = init_files_full();
-	clear(signals);
-	report(&m);
+	if (!early)
+		clear(signals);
+	report(&m, w.cpu_us, early);
+	if (early)
+		clear(signals);
+	if (j.asked.flags != 0)
+		init_collect(&j.asked, &j.image, w.value);
 	return 0;
 }

@@ -31,14 +31,16 @@ make_parents(char *path)
 	return 0;
 }
 
-/* A fresh file below the working directory, or -1. Nothing in there can be a
- * link yet, but that is no reason to follow one. */
+/* A file below the working directory, fresh but for the one that was made, or
+ * -1. Nothing in there can be a link yet, but that is no reason to follow
+ * one. */
 static int
-create(const char *path)
+create(const char *path, bool made)
 {
 	struct open_how how = {
-		.flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-		.mode = 0644,
+		.flags = O_WRONLY | O_NOFOLLOW | O_CLOEXEC |
+			 (made ? O_TRUNC : O_CREAT | O_EXCL),
+		.mode = made ? 0 : 0644,
 		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS |
 			   RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
 	};
@@ -65,7 +67,8 @@ write_whole(int fd, const uint8_t *data, size_t len)
 }
 
 static bool
-write_file(const struct wire_record *r, struct init_trouble *t)
+write_file(
+    const struct wire_record *r, const char *made, struct init_trouble *t)
 {
 	char path[PATH_BYTES + 1];
 	int fd, error;
@@ -78,7 +81,7 @@ write_file(const struct wire_record *r, struct init_trouble *t)
 	error = make_parents(path);
 	if (error != 0)
 		return init_trouble(t, "make folder", error);
-	fd = create(path);
+	fd = create(path, made != NULL && strcmp(path, made) == 0);
 	if (fd < 0)
 		return init_trouble(t, "create file", errno);
 	error = write_whole(fd, r->data, r->data_len);
@@ -89,16 +92,17 @@ write_file(const struct wire_record *r, struct init_trouble *t)
 }
 
 bool
-init_files_write(const uint8_t *image, size_t len, struct init_trouble *t)
+init_files_write(
+    const struct init_image *image, const char *made, struct init_trouble *t)
 {
 	struct wire_record r;
 	size_t at = 0, files = 0;
-	int rc = wire_next(&r, image, len, &at);
+	int rc = wire_next(&r, image->at, image->len, &at);
 
-	for (; rc == 1; rc = wire_next(&r, image, len, &at)) {
+	for (; rc == 1; rc = wire_next(&r, image->at, image->len, &at)) {
 		if (r.kind != WIRE_FILE)
 			continue;
-		if (!write_file(&r, t))
+		if (!write_file(&r, made, t))
 			return false;
 		files++;
 	}
@@ -107,16 +111,10 @@ init_files_write(const uint8_t *image, size_t len, struct init_trouble *t)
 	return true;
 }
 
-static bool
-full(const char *path)
-{
-	struct statvfs v;
-
-	return statvfs(path, &v) == 0 && (v.f_bavail == 0 || v.f_ffree == 0);
-}
-
 bool
 init_files_full(void)
 {
-	return full("/box") || full("/tmp");
+	struct statvfs v;
+
+	return statvfs("/box", &v) == 0 && (v.f_bavail == 0 || v.f_ffree == 0);
 }

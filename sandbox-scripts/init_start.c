@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,16 +51,17 @@ list_len(char *const *list)
 	return n;
 }
 
-/* Room for base and all records of one kind, base filled in; or NULL. */
+/* Room for base, all records of one kind and one word more, base filled in; or
+ * NULL. */
 static char **
 list_from(
-    char *const *base, enum wire_kind kind, const uint8_t *image, size_t len)
+    char *const *base, enum wire_kind kind, const struct init_image *image)
 {
 	struct wire_record r;
-	size_t at = 0, n = list_len(base);
+	size_t at = 0, n = list_len(base) + 1;
 	char **list;
 
-	while (wire_next(&r, image, len, &at) == 1)
+	while (wire_next(&r, image->at, image->len, &at) == 1)
 		n += r.kind == kind;
 	list = calloc(n + 1, sizeof(*list));
 	if (list != NULL)
@@ -90,14 +90,14 @@ set_argument(char **list, char *word)
 /* base with the image's records of one kind added by set. NULL: no memory. The
  * words live as long as the process: one job, one exec. */
 static char **
-extend(char *const *base, enum wire_kind kind, const uint8_t *image, size_t len,
+extend(char *const *base, enum wire_kind kind, const struct init_image *image,
     void (*set)(char **list, char *word))
 {
-	char **list = list_from(base, kind, image, len), *word;
+	char **list = list_from(base, kind, image), *word;
 	struct wire_record r;
 	size_t at = 0;
 
-	while (list != NULL && wire_next(&r, image, len, &at) == 1) {
+	while (list != NULL && wire_next(&r, image->at, image->len, &at) == 1) {
 		if (r.kind != kind)
 			continue;
 		word = strndup((const char *)r.data, r.data_len);
@@ -112,43 +112,71 @@ extend(char *const *base, enum wire_kind kind, const uint8_t *image, size_t len,
 
 /* ---- in the child ---- */
 
+struct limit {
+	int what;
+	rlim_t soft;
+	rlim_t hard;
+};
+
 static bool
-set_limits(const struct init_program *p, struct init_trouble *t)
+limit_all(pid_t pid, const struct limit *all, size_t n, struct init_trouble *t)
 {
-	/* CPU time is the boxer's to judge; this ends a run that the boxer
-	 * forgot. SIGXCPU first, SIGKILL a second later. */
-	rlim_t cpu = (p->limits.timeout_ms * p->cores + 999) / 1000 + 1;
+	struct rlimit r;
+
+	for (size_t i = 0; i < n; i++) {
+		r.rlim_cur = all[i].soft;
+		r.rlim_max = all[i].hard;
+		if (prlimit(pid, (__rlimit_resource_t)all[i].what, &r, NULL) <
+		    0)
+			return init_trouble(t, "limits", errno);
+	}
+	return true;
+}
+
+/* Those that are the same for all jobs. */
+static bool
+set_limits(struct init_trouble *t)
+{
+	static const struct limit all[] = {
+		{ RLIMIT_NPROC, LIMITS_TASKS, LIMITS_TASKS },
+		{ RLIMIT_NOFILE, LIMITS_FILES_OPEN, LIMITS_FILES_OPEN },
+		/* 1, not 0: core(5), "Piping core dumps"; and the filter
+		 * keeps the program from lowering it. */
+		{ RLIMIT_CORE, 1, 1 },
+		{ RLIMIT_MEMLOCK, MEMLOCK_BYTES, MEMLOCK_BYTES },
+		{ RLIMIT_MSGQUEUE, 0, 0 },
+		{ RLIMIT_SIGPENDING, SIGNALS, SIGNALS },
+		{ RLIMIT_RTPRIO, 0, 0 },
+		{ RLIMIT_NICE, 0, 0 },
+	};
 	struct rlimit stack;
 
 	if (getrlimit(RLIMIT_STACK, &stack) < 0)
 		return init_trouble(t, "limits", errno);
 	stack.rlim_cur = STACK_BYTES;
-	const struct {
-		int what;
-		struct rlimit limit;
-	} all[] = {
-		{ RLIMIT_NPROC, { LIMITS_TASKS, LIMITS_TASKS } },
-		{ RLIMIT_NOFILE, { LIMITS_FILES_OPEN, LIMITS_FILES_OPEN } },
-		/* 1, not 0: core(5), "Piping core dumps"; and the filter
-		 * keeps the program from lowering it. */
-		{ RLIMIT_CORE, { 1, 1 } },
-		{ RLIMIT_FSIZE,
-		    { p->limits.work_bytes, p->limits.work_bytes } },
-		{ RLIMIT_CPU, { cpu, cpu + 1 } },
-		{ RLIMIT_MEMLOCK, { MEMLOCK_BYTES, MEMLOCK_BYTES } },
-		{ RLIMIT_MSGQUEUE, { 0, 0 } },
-		{ RLIMIT_SIGPENDING, { SIGNALS, SIGNALS } },
-		{ RLIMIT_STACK, stack },
-		{ RLIMIT_RTPRIO, { 0, 0 } },
-		{ RLIMIT_NICE, { 0, 0 } },
+	if (setrlimit(RLIMIT_STACK, &stack) < 0)
+		return init_trouble(t, "limits", errno);
+	return limit_all(0, all, sizeof(all) / sizeof(all[0]), t);
+}
+
+bool
+init_start_limit(pid_t pid, const struct wire_init_job *job, uint64_t cpu_us,
+    struct init_trouble *t)
+{
+	/* CPU time is the boxer's to judge; this ends a run that the boxer
+	 * forgot. SIGXCPU first, SIGKILL a second later. Whole seconds do for
+	 * what was used before, since there is one to spare; so most warm
+	 * starts show what cold ones do. */
+	rlim_t cores = job->cores == 0 ? 1 : job->cores;
+	rlim_t cpu_ms = job->limits.timeout_ms * cores;
+	rlim_t cpu = (cpu_ms + 999) / 1000 + cpu_us / 1000000 + 1;
+	const struct limit all[] = {
+		{ RLIMIT_FSIZE, job->limits.work_bytes,
+		    job->limits.work_bytes },
+		{ RLIMIT_CPU, cpu, cpu + 1 },
 	};
 
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-		if (setrlimit((__rlimit_resource_t)all[i].what, &all[i].limit) <
-		    0)
-			return init_trouble(t, "limits", errno);
-	}
-	return true;
+	return limit_all(pid, all, sizeof(all) / sizeof(all[0]), t);
 }
 
 /* The boxer ignores SIGPIPE, and what is ignored stays so across exec. By the
@@ -171,10 +199,20 @@ confine(struct init_trouble *t)
 {
 	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1)
 		return init_trouble(t, "no_new_privs", EPERM);
-	if (filter.len > 0 &&
-	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) < 0)
-		return init_trouble(t, "seccomp", errno);
-	return true;
+	return filter.len == 0 || init_watch_enter(&filter, t);
+}
+
+static bool
+hand_over(const struct init_program *p)
+{
+	if (dup2(INIT_IN, 0) < 0 || dup2(INIT_OUT, 1) < 0 ||
+	    dup2(INIT_ERR, 2) < 0 ||
+	    close_range(3, ~0u, CLOSE_RANGE_CLOEXEC) < 0)
+		return false;
+	/* Their numbers lie far above all that is open here. */
+	return (p->go < 0 || dup2(p->go, WIRE_GATE_GO) >= 0) &&
+	       (p->ready < 0 || dup2(p->ready, WIRE_GATE_READY) >= 0) &&
+	       (p->value < 0 || dup2(p->value, WIRE_GATE_VALUE) >= 0);
 }
 
 /* Become the program; comes back only with t. */
@@ -184,16 +222,14 @@ become(const struct init_program *p, char **argv, char **env,
 {
 	/* A session of its own: kill(0) is for the program alone. */
 	setsid();
-	if (dup2(p->in, 0) < 0 || dup2(p->out, 1) < 0 || dup2(p->err, 2) < 0) {
-		init_trouble(t, "descriptors", errno);
-		return;
-	}
-	if (close_range(3, ~0u, CLOSE_RANGE_CLOEXEC) < 0) {
+	if (!hand_over(p)) {
 		init_trouble(t, "descriptors", errno);
 		return;
 	}
 	reset_signals();
-	if (!set_limits(p, t) || !confine(t))
+	if (!set_limits(t) ||
+	    (p->job != NULL && !init_start_limit(0, p->job, 0, t)) ||
+	    !confine(t))
 		return;
 	execve(p->command[0], argv, env);
 	init_trouble(t, "exec", errno);
@@ -228,6 +264,8 @@ launch(const struct init_program *p, char **argv, char **env,
 	pid_t pid;
 	bool ok;
 
+	if (filter.len > 0 && !init_watch_prepare(t))
+		return -1;
 	if (pipe2(ends, O_CLOEXEC) < 0) {
 		init_trouble(t, "pipe", errno);
 		return -1;
@@ -245,26 +283,33 @@ launch(const struct init_program *p, char **argv, char **env,
 	close(ends[1]);
 	ok = pid > 0 && executing(ends[0], t);
 	close(ends[0]);
+	if (ok && filter.len > 0)
+		init_watch_take();
 	return ok ? pid : -1;
 }
 
 pid_t
-init_start(const struct init_program *p, const uint8_t *image, size_t len,
+init_start(const struct init_program *p, const struct init_image *image,
     uint64_t *started_us, struct init_trouble *t)
 {
-	char **argv = extend(p->command, WIRE_ARG, image, len, set_argument);
-	char **env = extend(environ, WIRE_ENV, image, len, set_variable);
+	char **argv = extend(p->command, WIRE_ARG, image, set_argument);
+	char **env = extend(environ, WIRE_ENV, image, set_variable);
+	char *extra = p->extra == NULL ? NULL : strdup(p->extra);
 	pid_t pid = -1;
 
-	if (argv == NULL || env == NULL)
+	if (argv == NULL || env == NULL || (p->extra != NULL && extra == NULL))
 		init_trouble(t, "arguments", ENOMEM);
-	else
+	else {
+		if (extra != NULL)
+			set_variable(env, extra);
 		pid = launch(p, argv, env, started_us, t);
+	}
 	/* With these open here the boxer would never read their end. */
-	close(p->in);
-	close(p->out);
-	close(p->err);
+	close(INIT_IN);
+	close(INIT_OUT);
+	close(INIT_ERR);
 	free(argv);
 	free(env);
+	free(extra);
 	return pid;
 }

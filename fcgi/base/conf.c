@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/conf_check.h"
+#include "base/conf_hook.h"
 #include "base/conf_load.h"
 #include "base/conf_table.h"
 #include "base/conf_tiers.h"
@@ -85,6 +86,8 @@ conf_load(struct conf **out, const char *path, char *const *environment,
 		st = conf_load_environment(c, environment, f);
 	if (st == ST_OK)
 		st = conf_load_folders(c, f);
+	if (st == ST_OK)
+		st = conf_hook_load(c, f);
 	if (st == ST_OK) {
 		conf_load_host(c);
 		conf_tiers_sort(c);
@@ -317,4 +320,10 @@ conf_print(struct buf *out, const struct conf *c)
 		    "# tier:%s is over service.memory_bytes: not "
 		    "offered\n",
 		    c->tiers_dropped[i]);
+	for (size_t i = 0;
+	     c->runtimes_dropped != NULL && c->runtimes_dropped[i] != NULL; i++)
+		buf_addf(out,
+		    "# runtime:%s is not offered: its program is not on this "
+		    "host\n",
+		    c->runtimes_dropped[i]);
 }

@@ -39,10 +39,28 @@ struct conf_runtime {
 	char **command;	    /* argv, NULL-terminated; "{entry}" is replaced */
 	char **binds;	    /* further read-only paths of the host, or NULL */
 	char **env;	    /* NAME=value set for this runtime, or NULL */
+	char *rootfs;	    /* root file system of its own, or NULL: the
+			     * host's /usr; binds are then looked for there */
+	char *hello;	    /* program that prints "hello" and a line's end,
+			     * for `tollbox check`; or NULL */
 	char **env_refused; /* names or prefixes ending in '*' a job may not
 			     * set, besides LD_* */
 	uint64_t min_memory_bytes;
 	uint64_t min_tasks;
+	/* Warm start: what the interpreter runs before it opens the entry
+	 * file, and waits in (sandbox-scripts/init_warm.c). */
+	uint64_t pool;	   /* most idle sandboxes of each entry file */
+	char *hook;	   /* file in its folder, or a path; NULL: cold only */
+	char *hook_text;   /* what stands in it, base64; by conf_load() */
+	char *hook_at;	   /* where the interpreter finds it; * as in a glob */
+	char *hook_env;	   /* NAME=value that makes it look there, or NULL */
+	char *gate;	   /* "fds" or "fifo": how it is held there */
+	char **cold_files; /* a job that brings one of these starts cold */
+	/* What the hook runs, just before the program, for a job that asks for
+	 * more than output. */
+	char *helper;	    /* file in its folder, or a path; or NULL */
+	char *helper_text;  /* as hook_text */
+	char **helper_does; /* of "evaluate", "figures" */
 };
 
 struct conf_tier {
@@ -107,12 +125,16 @@ struct conf {
 	uint64_t drain_ms;     /* longest wait for runs at SIGTERM */
 	char **tiers_dropped;  /* names of tiers too large for memory_bytes,
 				* not in tiers below; NULL: none */
+	/* Names of folders' runtimes whose program this host lacks, not in
+	 * runtimes below; NULL: none. */
+	char **runtimes_dropped;
 	/* [sandbox] */
 	char *bwrap; /* /usr/bin/bwrap */
 	char *init;  /* the static sandbox-init */
 	char *runtimes_dir;
-	char *memory_limit; /* "auto", "cgroup2", "cgroup1", "meter" */
-	uint64_t cores;	    /* granted to a run */
+	char *memory_limit;  /* "auto", "cgroup2", "cgroup1", "meter" */
+	uint64_t cores;	     /* granted to a run */
+	uint64_t pool_bytes; /* of memory for all idle sandboxes */
 
 	struct conf_site site;
 	struct conf_facilitator facilitators[CONF_FACILITATORS];

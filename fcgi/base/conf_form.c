@@ -72,6 +72,17 @@ conf_form_path(const char *value)
 	return "must be an absolute path";
 }
 
+/* No other name of "/" either: that would lay the whole host open. */
+const char *
+conf_form_rootfs(const char *value)
+{
+	if (conf_form_path(value) == NULL && strstr(value, "//") == NULL &&
+	    strstr(value, "/.") == NULL && value[strlen(value) - 1] != '/')
+		return NULL;
+	return "must be an absolute path of a folder other than /, without // "
+	       "or /.";
+}
+
 const char *
 conf_form_socket(const char *value)
 {
@@ -321,6 +332,30 @@ conf_form_entry(const char *value)
 	return "must be a file name of at most 31 bytes";
 }
 
+const char *
+conf_form_file(const char *value)
+{
+	if (value[0] == '/' || wire_path_ok(value, strlen(value)))
+		return NULL;
+	return "must be the path of a file, absolute or without . and ..";
+}
+
+const char *
+conf_form_gate(const char *value)
+{
+	static const char *const kinds[] = { "fds", "fifo", NULL };
+
+	return one_of(value, kinds) ? NULL : "must be fds or fifo";
+}
+
+const char *
+conf_form_helper(const char *value)
+{
+	static const char *const kinds[] = { "evaluate", "figures", NULL };
+
+	return one_of(value, kinds) ? NULL : "must be evaluate or figures";
+}
+
 /* Length of a variable's name at the start, 0 if there is none. */
 static size_t
 variable(const char *s)
@@ -336,6 +371,14 @@ conf_form_assignment(const char *value)
 	size_t len = variable(value);
 
 	return len > 0 && value[len] == '=' ? NULL : "must be NAME=value";
+}
+
+const char *
+conf_form_hook_env(const char *value)
+{
+	if (strlen(value) >= WIRE_HOOK_ENV)
+		return "must be at most 127 bytes";
+	return conf_form_assignment(value);
 }
 
 const char *

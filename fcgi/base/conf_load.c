@@ -12,6 +12,7 @@
 #include "base/conf_table.h"
 #include "base/conf_value.h"
 #include "base/io.h"
+#include "base/log.h"
 #include "base/own.h"
 
 #define ENV_PREFIX "TOLLBOX_"
@@ -287,7 +288,46 @@ conf_load_host(struct conf *c)
 	}
 }
 
-/* The settings of one folder below runtimes_dir, if it has some. */
+/* Is what the runtime starts on this host? With a root file system of its own
+ * it is the operator's, who will want to hear of it from `tollbox check`. */
+static bool
+program_there(const struct conf_runtime *r)
+{
+	return r->command == NULL || r->command[0][0] != '/' ||
+	       r->rootfs != NULL || access(r->command[0], F_OK) == 0;
+}
+
+/* Take the last runtime out again and note its name. */
+static enum status
+drop_last_runtime(struct conf *c)
+{
+	size_t i = c->n_runtimes - 1, n = 0;
+	char **names;
+
+	while (c->runtimes_dropped != NULL && c->runtimes_dropped[n] != NULL)
+		n++;
+	names = realloc(c->runtimes_dropped, (n + 2) * sizeof(*names));
+	if (names == NULL)
+		return ST_NOMEM;
+	names[n] = c->runtimes[i].name;
+	names[n + 1] = NULL;
+	c->runtimes_dropped = names;
+	log_warn("runtime %s is not offered: %s is not there",
+	    c->runtimes[i].name, c->runtimes[i].command[0]);
+	for (size_t k = 0; k < conf_table_n; k++) {
+		if (conf_table_keys[k].section != CONF_TABLE_RUNTIME)
+			continue;
+		conf_value_free(&c->runtimes[i], &conf_table_keys[k]);
+		memset(&c->origins->at[k][i], 0, sizeof(c->origins->at[k][i]));
+	}
+	c->runtimes[i].name = NULL;
+	c->n_runtimes = i;
+	return ST_OK;
+}
+
+/* The settings of one folder below runtimes_dir, if it has some. The folders
+ * of all runtimes are shipped; whoever has not installed an interpreter, and
+ * asks for nothing of it in the file, means to go without. */
 static enum status
 load_folder(struct conf *c, const char *name, struct fault *f)
 {
@@ -295,6 +335,7 @@ load_folder(struct conf *c, const char *name, struct fault *f)
 		.conf = c, .source = CONF_TABLE_FOLDER, .folder = true
 	};
 	OWN_FREE char *path = NULL;
+	size_t before = c->n_runtimes;
 	enum status st;
 
 	if (asprintf(&path, "%s/%s/runtime.conf", c->runtimes_dir, name) < 0) {
@@ -304,9 +345,12 @@ load_folder(struct conf *c, const char *name, struct fault *f)
 	if (access(path, F_OK) != 0)
 		return ST_OK;
 	st = instance(&l.runtime, c, CONF_TABLE_RUNTIME, name, f);
-	if (st != ST_OK)
-		return st;
-	return load_file(&l, path, f);
+	if (st == ST_OK)
+		st = load_file(&l, path, f);
+	if (st == ST_OK && c->n_runtimes > before &&
+	    !program_there(&c->runtimes[l.runtime]))
+		st = drop_last_runtime(c);
+	return st;
 }
 
 enum status

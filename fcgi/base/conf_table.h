@@ -52,7 +52,7 @@ struct conf_table_key {
 	const char *(*form)(const char *value);
 };
 
-#define CONF_TABLE_KEYS_MAX 64
+#define CONF_TABLE_KEYS_MAX 96
 #define CONF_TABLE_INSTANCES_MAX 32 /* the most any named section has */
 
 extern const struct conf_table_key conf_table_keys[];

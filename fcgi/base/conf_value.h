@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "base/conf_table.h"
 
-#define CONF_VALUE_BYTES 4000 /* longest text of a value */
+#define CONF_VALUE_BYTES 32000 /* longest text of a value: a helper's */
 
 /* Set the value; the old one is released. section is the struct that row k's
  * offset counts from. ST_OK; ST_FORMAT with what is wrong as f's whole text;

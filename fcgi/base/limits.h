@@ -27,7 +27,8 @@ struct limits {
 #define LIMITS_FILES_BYTES (16u << 20)
 #define LIMITS_PATH_DEPTH 16
 #define LIMITS_NAME 255
-#define LIMITS_ARGS 64 /* number */
+#define LIMITS_OUTPUTS 64 /* patterns asked for, and files handed back */
+#define LIMITS_ARGS 64	  /* number */
 #define LIMITS_ARGS_BYTES (32u << 10)
 #define LIMITS_ENV 64 /* number */
 #define LIMITS_ENV_BYTES (32u << 10)

@@ -28,6 +28,13 @@ wire_put_head(uint8_t head[WIRE_RECORD_HEAD], enum wire_kind kind,
 	put_le(head + 5, 8, data_len);
 }
 
+static bool
+has_path(uint8_t kind)
+{
+	return kind == WIRE_FILE || kind == WIRE_GIVEN ||
+	       kind == WIRE_OMITTED || kind == WIRE_FIGURE;
+}
+
 int
 wire_next(struct wire_record *out, const uint8_t *image, size_t len, size_t *at)
 {
@@ -51,7 +58,7 @@ wire_next(struct wire_record *out, const uint8_t *image, size_t len, size_t *at)
 	/* Compared before added: the sum could wrap. */
 	if (path_len > left || data_len > left - path_len)
 		return -1;
-	if ((p[0] == WIRE_FILE) != (path_len > 0))
+	if (has_path(p[0]) != (path_len > 0))
 		return -1;
 	out->kind = (enum wire_kind)p[0];
 	out->path = (const char *)p + WIRE_RECORD_HEAD;

@@ -29,6 +29,7 @@
 #include "base/log.h"
 #include "base/wire.h"
 #include "box/host.h"
+#include "box/pool.h"
 #include "box/roster.h"
 
 /* Descriptors that one slot needs at most, the sockets of those that wait for
@@ -60,6 +61,7 @@ struct boxer {
 	struct loop_watch signals;
 	struct loop_timer alarm; /* wakes the loop at end_ms */
 	struct roster runs;
+	struct pool *pool;
 };
 
 /* ---- the gate ---- */
@@ -74,6 +76,7 @@ end_all(struct boxer *b, const char *why)
 	b->end_ms = io_now_ms() + END_MS;
 	loop_timer_set(b->loop, &b->alarm, b->end_ms * 1000);
 	roster_abort(&b->runs);
+	pool_stop(b->pool);
 }
 
 static void
@@ -86,7 +89,7 @@ on_reserve(struct boxer *b, const struct wire_reserve *m, int sock)
 		close(sock);
 		return;
 	}
-	st = run_open(&r, b->loop, &b->host, sock, m);
+	st = run_open(&r, b->loop, &b->host, b->pool, sock, m);
 	if (st != ST_OK) {
 		log_err("reservation: %s", status_name(st));
 		return;
@@ -116,11 +119,12 @@ static void
 on_state_ask(struct boxer *b)
 {
 	struct roster_count n = roster_count(&b->runs);
+	struct pool_count idle = pool_count(b->pool, NULL);
 	struct wire_state m = { .type = WIRE_STATE,
 		.queue = (uint32_t)n.waiting,
 		.slots = (uint32_t)b->runs.slots,
 		.running = (uint32_t)n.running,
-		.quarantined = (uint32_t)n.lost,
+		.quarantined = (uint32_t)n.lost + idle.lost,
 		.mechanism = mechanism(b),
 		.n_pools = (uint32_t)b->conf->n_runtimes };
 	const struct conf_runtime *rt;
@@ -128,7 +132,10 @@ on_state_ask(struct boxer *b)
 	for (uint32_t i = 0; i < m.n_pools; i++) {
 		rt = &b->conf->runtimes[i];
 		(void)snprintf(m.pools[i].runtime, WIRE_NAME, "%s", rt->name);
-		m.pools[i].starting = (uint32_t)roster_booting(&b->runs, rt);
+		idle = pool_count(b->pool, rt);
+		m.pools[i].warm = idle.warm;
+		m.pools[i].starting =
+		    idle.starting + (uint32_t)roster_booting(&b->runs, rt);
 	}
 	/* Who does not read its answers does without. */
 	if (io_send_msg(b->gate.fd, &m, sizeof(m), -1, MSG_DONTWAIT) != ST_OK)
@@ -212,7 +219,8 @@ reap(struct boxer *b)
 			continue;
 		if (pid <= 0)
 			return;
-		roster_reaped(&b->runs, pid);
+		if (!pool_reaped(b->pool, pid))
+			roster_reaped(&b->runs, pid);
 	}
 }
 
@@ -229,6 +237,7 @@ on_signals(void *ctx, uint32_t events)
 		log_info("draining");
 		b->mode = BOXER_DRAINING;
 		roster_refuse_waiting(&b->runs, stopping);
+		pool_stop(b->pool);
 	}
 	reap(b);
 }
@@ -265,18 +274,17 @@ static enum status
 open_roster(struct boxer *b)
 {
 	uint64_t slots = b->conf->max_runs > 0 ? b->conf->max_runs : 1;
+	uint64_t own = OWN_FDS + pool_fds(b->conf), most;
 	struct rlimit r;
-	uint64_t most;
 
 	if (getrlimit(RLIMIT_NOFILE, &r) < 0)
 		return ST_IO;
 	r.rlim_cur = r.rlim_max;
-	if (setrlimit(RLIMIT_NOFILE, &r) < 0 ||
-	    r.rlim_cur < OWN_FDS + RUN_FDS) {
+	if (setrlimit(RLIMIT_NOFILE, &r) < 0 || r.rlim_cur < own + RUN_FDS) {
 		log_err("too few descriptors");
 		return ST_REFUSED;
 	}
-	most = (r.rlim_cur - OWN_FDS) / RUN_FDS;
+	most = (r.rlim_cur - own) / RUN_FDS;
 	if (slots > most) {
 		log_warn("descriptors are enough for %llu runs of %llu",
 		    (unsigned long long)most, (unsigned long long)slots);
@@ -337,9 +345,10 @@ finished(const struct boxer *b)
 	case BOXER_SERVING:
 		return false;
 	case BOXER_DRAINING:
-		return roster_count(&b->runs).busy == 0;
+		return roster_count(&b->runs).busy == 0 && pool_gone(b->pool);
 	case BOXER_ENDING:
-		return roster_count(&b->runs).holding == 0 ||
+		return (roster_count(&b->runs).holding == 0 &&
+			   pool_gone(b->pool)) ||
 		       io_now_ms() >= b->end_ms;
 	}
 	return true;
@@ -350,11 +359,13 @@ serve(struct boxer *b)
 {
 	enum status st = ST_OK;
 
+	pool_tend(b->pool);
 	while (st == ST_OK && !finished(b)) {
 		st = loop_turn(b->loop);
 		roster_free_over(&b->runs);
 		if (b->mode == BOXER_SERVING)
 			roster_admit(&b->runs);
+		pool_tend(b->pool);
 	}
 	return st;
 }
@@ -363,6 +374,7 @@ static void
 close_all(struct boxer *b)
 {
 	roster_free(&b->runs);
+	pool_close(b->pool);
 	loop_watch_close(b->loop, &b->gate);
 	loop_watch_close(b->loop, &b->life);
 	loop_watch_close(b->loop, &b->signals);
@@ -396,6 +408,8 @@ open_all(struct boxer *b, const char *cgroup_root)
 		st = open_roster(b);
 	if (st == ST_OK)
 		st = open_host(b, cgroup_root);
+	if (st == ST_OK)
+		st = pool_open(&b->pool, b->loop, &b->host);
 	if (st == ST_OK)
 		st = open_watches(b);
 	return st;

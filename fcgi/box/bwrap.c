@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "box/root.h"
+
 /* All arguments together; the caller's own text is never among them. */
 #define ARGS_BYTES (256u << 10)
 
@@ -54,7 +56,7 @@ static const struct {
 	[BWRAP_ETC_HOSTS] = { "/etc/hosts",
 	    "127.0.0.1\tlocalhost sandbox\n::1\tlocalhost\n" },
 	[BWRAP_ETC_NSSWITCH] = { "/etc/nsswitch.conf",
-	    "passwd: files\ngroup: files\nhosts: files\n" },
+	    "passwd: files\ngroup: files\nhosts: files dns\n" },
 };
 
 const char *
@@ -175,25 +177,70 @@ put_environment(struct buf *out, const struct bwrap_policy *p)
 	return ST_OK;
 }
 
-static enum status
-put_files(struct buf *out, const struct bwrap_policy *p)
+static void
+put_two(struct buf *out, const char *a, const char *b)
 {
-	PUT_ALL(out, system_files);
-	/* Copies on the root's own tmpfs: no mount each, and no path of the
-	 * host in the program's mount table (sandbox-faults.md 46). */
+	buf_adds(out, a);
+	put(out, b);
+}
+
+/* The runtime's own root file system in place of the host's. */
+static void
+put_root(struct buf *out, const char *path, const struct root *root)
+{
+	for (size_t i = 0; i < ROOT_TOPS; i++) {
+		if (root->link[i] == NULL)
+			continue;
+		if (root->link[i][0] != '\0') {
+			put(out, "--symlink");
+			put(out, root->link[i]);
+		} else {
+			put(out, "--ro-bind");
+			put_two(out, path, root_tops[i]);
+		}
+		put(out, root_tops[i]);
+	}
+}
+
+static void
+put_etc(struct buf *out, const struct bwrap_policy *p)
+{
 	for (size_t i = 0; i < BWRAP_ETC_MAX; i++) {
-		put(out, "--perms");
-		put(out, "0444");
-		put(out, "--file");
+		if (p->root != NULL) {
+			/* Laid over what its read-only /etc has there. */
+			put(out, "--ro-bind-data");
+		} else {
+			/* Copies on the root's own tmpfs: no mount each, and
+			 * no path of the host in the program's mount table
+			 * (sandbox-faults.md 46). */
+			put(out, "--perms");
+			put(out, "0444");
+			put(out, "--file");
+		}
 		put_number(out, p->etc[i]);
 		put(out, etc[i].path);
 	}
+}
+
+static enum status
+put_files(struct buf *out, const struct bwrap_policy *p)
+{
+	const char *rootfs = p->root != NULL ? p->runtime->rootfs : "";
+	size_t skip = strlen(rootfs);
+
+	if (p->root == NULL)
+		PUT_ALL(out, system_files);
+	else if (plain_path(rootfs))
+		put_root(out, rootfs, p->root);
+	else
+		return ST_FORMAT;
+	put_etc(out, p);
 	for (char *const *b = p->binds; b != NULL && *b != NULL; b++) {
-		if (!plain_path(*b))
+		if (strncmp(*b, rootfs, skip) != 0 || !plain_path(*b + skip))
 			return ST_FORMAT;
 		put(out, "--ro-bind");
 		put(out, *b);
-		put(out, *b);
+		put(out, *b + skip);
 	}
 	return ST_OK;
 }

@@ -41,6 +41,8 @@ enum bwrap_layer {
 /* All borrowed. Descriptors are BWRAP_FD_MIN or above (io_move_high()), so
  * that none can collide with a number that a child is given. */
 #define BWRAP_FD_MIN 64
+struct root;
+
 struct bwrap_policy {
 	const char *bwrap; /* path of bubblewrap, argv[0] */
 	const struct conf_runtime *runtime;
@@ -59,6 +61,8 @@ struct bwrap_policy {
 	int filter;		/* the BPF program */
 	int etc[BWRAP_ETC_MAX]; /* texts of bwrap_etc_text(), at offset 0 */
 	int args;		/* what bwrap_args() makes, at offset 0 */
+	/* Of the runtime's rootfs, with which binds begin then; or NULL. */
+	const struct root *root;
 };
 
 /* Append the options, each with its NUL, as `--args FD` reads them. ST_OK;

@@ -10,19 +10,26 @@
 
 #include "base/io.h"
 #include "base/log.h"
+#include "base/own.h"
 #include "base/wire.h"
+#include "box/hook.h"
+#include "box/tally.h"
 
 /* Longest stay in a state, and the rhythm of the meter. */
 #define BOOT_MS 10000
+#define WARM_MS 20000
 #define LOAD_MS 20000
-#define ASK_MS 250  /* for sandbox-init's report, and then for its exit */
-#define DIE_MS 2000 /* from SIGKILL until it counts as lost */
+#define ASK_MS 250     /* for sandbox-init's report, and then for its exit */
+#define EXTRAS_MS 5000 /* to collect what the job asked for beside output */
+#define DIE_MS 2000    /* from SIGKILL until it counts as lost */
 #define METER_MS 25
+#define ALONE_MS 1
 #define SWEEP_FIRST_MS 1
 #define SWEEP_MOST_MS 500
 
 enum cell_state {
 	CELL_BOOTING, /* until sandbox-init says READY */
+	CELL_WARMING, /* until the interpreter waits at its gate */
 	CELL_READY,   /* waits for a job */
 	CELL_LOADING, /* writes the job's files */
 	CELL_RUNNING,
@@ -35,19 +42,23 @@ struct cell {
 	struct loop *loop;
 	struct hull hull;
 	struct cell_hooks hooks;
+	const char *entry;
+	const struct hook *hook; /* of a warm start; NULL: a cold one */
 	enum cell_state state;
 	enum status failed;
 	bool lost;
+	bool told;		   /* the owner, that it ended */
 	struct loop_watch control; /* to sandbox-init */
 	struct loop_watch init;	   /* pidfd of PID 1; -1: not held */
 	struct loop_timer wait;	   /* longest stay in this state */
 	struct loop_timer meter;
 	struct loop_timer sweep; /* of what is left to remove */
 	int64_t sweep_ms;
-	int64_t opened_us;
-	int64_t released_us;
-	struct hull_use first; /* before the program's time */
-	struct verdict_evidence ev;
+	int64_t asked_us; /* since when it is wanted for a job */
+	struct tally tally;
+	uint32_t flags; /* of the job */
+	int extras;	/* -1: none, or taken */
+	uint64_t extras_len;
 };
 
 static void
@@ -101,9 +112,9 @@ expect_end(struct cell *c)
 void
 cell_stop(struct cell *c, enum verdict_stop why)
 {
-	if (c->state != CELL_RUNNING || c->ev.stop != VERDICT_STOP_NONE)
+	if (c->state != CELL_RUNNING || c->tally.ev.stop != VERDICT_STOP_NONE)
 		return;
-	c->ev.stop = why;
+	c->tally.ev.stop = why;
 	/* The end of the socket tells sandbox-init to end the program. */
 	(void)shutdown(c->control.fd, SHUT_WR);
 	expect_end(c);
@@ -133,36 +144,39 @@ on_sweep(void *ctx)
 
 /* ---- measuring ---- */
 
-static uint64_t
-beyond(uint64_t now, uint64_t before)
-{
-	return now > before ? now - before : 0;
-}
-
-static void
-raise_to(uint64_t *most, uint64_t now)
-{
-	if (now > *most)
-		*most = now;
-}
-
 /* Take a look; stops the run where it is over a limit. */
 static void
 measure(struct cell *c)
 {
-	struct hull_use now;
-	uint64_t memory, cpu_us;
+	enum verdict_stop over = tally_look(&c->tally, &c->hull, c->init.fd);
 
-	if (hull_use(&now, &c->hull, c->init.fd) != ST_OK)
+	if (over != VERDICT_STOP_NONE)
+		cell_stop(c, over);
+}
+
+static void
+tell_ended(struct cell *c)
+{
+	if (c->told)
 		return;
-	cpu_us = beyond(now.cpu_us, c->first.cpu_us);
-	raise_to(&c->ev.cpu_us, cpu_us);
-	memory = beyond(now.memory, c->first.memory);
-	raise_to(&c->ev.memory_used, memory);
-	if (memory > c->ev.limits.memory_bytes)
-		cell_stop(c, VERDICT_STOP_MEMORY);
-	else if (cpu_us > c->ev.limits.timeout_ms * 1000 * c->ev.cores)
-		cell_stop(c, VERDICT_STOP_CPU);
+	c->told = true;
+	c->hooks.ended(c->hooks.ctx);
+}
+
+/* After the report: that the namespace still has to be taken apart, and the
+ * program's memory to be freed, is nobody's wait. */
+static void
+tell_if_alone(struct cell *c)
+{
+	if (c->told || !c->tally.ev.reported ||
+	    (c->flags != 0 && c->extras < 0))
+		return;
+	if (!hull_alone(&c->hull)) {
+		set_timer(c, &c->meter, ALONE_MS);
+		return;
+	}
+	tally_last(&c->tally, &c->hull);
+	tell_ended(c);
 }
 
 static void
@@ -170,28 +184,37 @@ on_meter(void *ctx)
 {
 	struct cell *c = ctx;
 
-	if (c->state == CELL_RUNNING) {
+	if (c->state == CELL_ENDING) {
+		tell_if_alone(c);
+	} else if (c->state == CELL_RUNNING) {
 		measure(c);
 		set_timer(c, &c->meter, METER_MS);
 	}
 }
 
-/* The counters of the group outlive its processes. */
-static void
-measure_last(struct cell *c)
-{
-	struct hull_use now;
+/* ---- what sandbox-init says ---- */
 
-	if (c->hull.group == NULL ||
-	    hull_use(&now, &c->hull, c->init.fd) != ST_OK)
-		return;
-	c->ev.memory_peak = now.memory_peak;
-	c->ev.oom_kills = now.oom_kills;
-	if (!c->ev.reported)
-		c->ev.cpu_us = beyond(now.cpu_us, c->first.cpu_us);
+static void
+now_ready(struct cell *c)
+{
+	c->tally.ev.start_us = (uint64_t)(io_now_us() - c->asked_us);
+	c->state = CELL_READY;
+	loop_timer_clear(&c->wait);
+	c->hooks.ready(c->hooks.ctx);
 }
 
-/* ---- what sandbox-init says ---- */
+static void
+warm_up(struct cell *c)
+{
+	struct wire_init_warm m;
+
+	hook_order(&m, c->hook, c->entry);
+	c->state = CELL_WARMING;
+	set_timer(c, &c->wait, WARM_MS);
+	if (io_send_msg(c->control.fd, &m, sizeof(m), -1, MSG_DONTWAIT) !=
+	    ST_OK)
+		fail(c, ST_SANDBOX_SETUP_FAILED, "cannot order a warm start");
+}
 
 static void
 on_ready(struct cell *c)
@@ -201,56 +224,60 @@ on_ready(struct cell *c)
 		fail(c, ST_SANDBOX_SETUP_FAILED, "PID 1 cannot be found");
 		return;
 	}
-	if (hull_furnish(&c->hull, c->init.fd) != ST_OK ||
-	    hull_use(&c->first, &c->hull, c->init.fd) != ST_OK) {
+	if (hull_furnish(&c->hull, c->init.fd, c->hook) != ST_OK ||
+	    tally_first(&c->tally, &c->hull, c->init.fd) != ST_OK) {
 		fail(c, ST_SANDBOX_SETUP_FAILED, "no work folder, no meter");
 		return;
 	}
-	c->ev.start_us = (uint64_t)(io_now_us() - c->opened_us);
-	c->state = CELL_READY;
-	loop_timer_clear(&c->wait);
-	c->hooks.ready(c->hooks.ctx);
+	if (c->hook != NULL)
+		warm_up(c);
+	else
+		now_ready(c);
+}
+
+static void
+on_warmed(struct cell *c)
+{
+	if (hull_lift(&c->hull, c->init.fd, c->hook) != ST_OK) {
+		fail(c, ST_SANDBOX_SETUP_FAILED, "the hook does not go");
+		return;
+	}
+	hull_yield(&c->hull, false);
+	now_ready(c);
 }
 
 static void
 on_started(struct cell *c)
 {
-	struct hull_use now;
-
-	c->released_us = io_now_us();
-	/* Writing the files took none of the program's time. */
-	if (hull_use(&now, &c->hull, c->init.fd) == ST_OK)
-		c->first.cpu_us = now.cpu_us;
+	tally_release(&c->tally, &c->hull, c->init.fd);
 	c->state = CELL_RUNNING;
-	set_timer(c, &c->wait, (int64_t)c->ev.limits.timeout_ms);
+	set_timer(c, &c->wait, (int64_t)c->tally.ev.limits.timeout_ms);
 	set_timer(c, &c->meter, METER_MS);
 	c->hooks.started(c->hooks.ctx);
 }
 
-/* The report is a claim: its times must lie where they can lie. */
 static void
 on_report(struct cell *c, const struct wire_init_report *m)
 {
-	uint64_t now = (uint64_t)io_now_us();
-
-	if (!WIFEXITED(m->wait_status) && !WIFSIGNALED(m->wait_status)) {
+	if (tally_report(&c->tally, &c->hull, c->init.fd, m) != ST_OK) {
 		fail(c, ST_SANDBOX_SETUP_FAILED, "report of no end");
 		return;
 	}
-	measure(c);
-	if (c->hull.group == NULL) {
-		/* What came and went between two looks. */
-		raise_to(&c->ev.cpu_us, m->cpu_us);
-		raise_to(&c->ev.memory_used, m->max_rss_bytes);
-	}
-	c->ev.reported = true;
-	c->ev.wait_status = m->wait_status;
-	c->ev.box_full = m->box_full != 0;
-	c->ev.duration_us = now - (uint64_t)c->released_us;
-	if (m->started_us >= (uint64_t)c->opened_us &&
-	    m->started_us <= m->ended_us && m->ended_us <= now)
-		c->ev.duration_us = m->ended_us - m->started_us;
 	expect_end(c);
+	if (c->flags != 0 && c->state == CELL_ENDING)
+		set_timer(c, &c->wait, EXTRAS_MS);
+	tell_if_alone(c);
+}
+
+/* What is in it is the reader's to judge. */
+static void
+on_extras(struct cell *c, const struct wire_init_extras *m, int *fd)
+{
+	c->extras = own_steal_fd(fd);
+	c->extras_len = m->len;
+	if (c->state == CELL_ENDING)
+		set_timer(c, &c->wait, ASK_MS);
+	tell_if_alone(c);
 }
 
 static void
@@ -267,27 +294,35 @@ union from_init {
 	uint32_t type;
 	struct wire_simple simple;
 	struct wire_init_report report;
+	struct wire_init_extras extras;
 	struct wire_init_failed failed;
 };
 
 /* One message. What does not fit the state or its length is not the word of a
  * sound sandbox-init, so the sandbox ends. */
 static void
-on_message(struct cell *c, const union from_init *m, size_t len)
+on_message(struct cell *c, const union from_init *m, size_t len, int *fd)
 {
 	uint32_t type = len >= sizeof(m->type) ? m->type : 0;
 
 	if (type == WIRE_INIT_READY && len == sizeof(m->simple) &&
 	    c->state == CELL_BOOTING)
 		on_ready(c);
+	else if (type == WIRE_INIT_WARMED && len == sizeof(m->simple) &&
+		 c->state == CELL_WARMING)
+		on_warmed(c);
 	else if (type == WIRE_INIT_STARTED && len == sizeof(m->simple) &&
 		 c->state == CELL_LOADING)
 		on_started(c);
 	else if (type == WIRE_INIT_REPORT && len == sizeof(m->report) &&
-		 c->released_us > 0 && !c->ev.reported)
+		 c->tally.released_us > 0 && !c->tally.ev.reported)
 		on_report(c, &m->report);
+	else if (type == WIRE_INIT_EXTRAS && len == sizeof(m->extras) &&
+		 c->tally.ev.reported && c->flags != 0 && c->extras < 0 &&
+		 *fd >= 0)
+		on_extras(c, &m->extras, fd);
 	else if (type == WIRE_INIT_FAILED && len == sizeof(m->failed) &&
-		 c->released_us == 0)
+		 c->tally.released_us == 0)
 		on_failed(c, &m->failed);
 	else
 		fail(c, ST_SANDBOX_SETUP_FAILED, "message out of place");
@@ -303,33 +338,37 @@ on_control(void *ctx, uint32_t events)
 
 	(void)events;
 	while (c->control.fd >= 0 && st == ST_OK) {
+		OWN_FD int fd = -1;
+
 		st = io_recv_msg(
-		    c->control.fd, &m, sizeof(m), &len, NULL, MSG_DONTWAIT);
+		    c->control.fd, &m, sizeof(m), &len, &fd, MSG_DONTWAIT);
 		if (st == ST_OK)
-			on_message(c, &m, len);
+			on_message(c, &m, len, &fd);
 	}
 	if (st == ST_OK || st == ST_TIMEOUT)
 		return;
 	/* The end, or nonsense. Without a report there is no more to come. */
 	loop_watch_close(c->loop, &c->control);
-	if (st == ST_CLOSED && c->released_us > 0)
+	if (st == ST_CLOSED && c->tally.released_us > 0)
 		expect_end(c);
 	else
 		fail(c, ST_SANDBOX_SETUP_FAILED, "lost sandbox-init");
 }
 
 void
-cell_load(struct cell *c, int image, uint64_t image_len)
+cell_load(struct cell *c, int image, uint64_t image_len, uint32_t flags)
 {
 	struct wire_init_job m = { .type = WIRE_INIT_JOB,
-		.cores = (uint32_t)c->ev.cores,
+		.cores = (uint32_t)c->tally.ev.cores,
+		.flags = flags,
 		.image_len = image_len,
-		.limits = c->ev.limits };
+		.limits = c->tally.ev.limits };
 	enum status st = ST_BUG;
 
 	if (c->state != CELL_READY)
 		return;
 	c->state = CELL_LOADING;
+	c->flags = flags;
 	set_timer(c, &c->wait, LOAD_MS);
 	st = io_send_msg(c->control.fd, &m, sizeof(m), image, MSG_DONTWAIT);
 	/* That it is gone already shows where we read. */
@@ -346,16 +385,15 @@ gone(struct cell *c)
 	/* The report may be waiting behind the news of the exit. */
 	on_control(c, 0);
 	c->state = CELL_GONE;
-	measure_last(c);
-	if (c->released_us > 0 && !c->ev.reported)
-		c->ev.duration_us = (uint64_t)(io_now_us() - c->released_us);
+	if (!c->told)
+		tally_last(&c->tally, &c->hull);
 	if (c->failed == ST_SANDBOX_SETUP_FAILED)
 		hull_tell(&c->hull);
 	loop_watch_close(c->loop, &c->control);
 	loop_timer_clear(&c->meter);
 	if (!c->lost)
 		set_timer(c, &c->wait, DIE_MS);
-	c->hooks.ended(c->hooks.ctx);
+	tell_ended(c);
 	on_sweep(c);
 }
 
@@ -395,6 +433,7 @@ on_wait(void *ctx)
 
 	switch (c->state) {
 	case CELL_BOOTING:
+	case CELL_WARMING:
 	case CELL_LOADING:
 		fail(c, ST_SANDBOX_SETUP_FAILED, "the start takes too long");
 		break;
@@ -423,7 +462,7 @@ on_wait(void *ctx)
 enum status
 cell_open(struct cell **out, int pipes[3], struct loop *l,
     struct hull_host *host, const struct conf_runtime *runtime,
-    const char *entry, const struct limits *limits,
+    const char *entry, const struct limits *limits, const struct hook *hook,
     const struct cell_hooks *hooks)
 {
 	struct cell *c = calloc(1, sizeof(*c));
@@ -436,17 +475,19 @@ cell_open(struct cell **out, int pipes[3], struct loop *l,
 	c->loop = l;
 	c->hooks = *hooks;
 	c->failed = ST_OK;
-	c->opened_us = io_now_us();
+	c->extras = -1;
+	c->entry = entry;
+	c->hook = hook;
+	c->asked_us = io_now_us();
 	c->sweep_ms = SWEEP_FIRST_MS;
-	c->ev.limits = *limits;
-	c->ev.cores = host->conf->cores > 0 ? host->conf->cores : 1;
+	tally_init(&c->tally, limits, host->conf->cores);
 	st =
 	    hull_start(&c->hull, &control, pipes, host, runtime, entry, limits);
 	if (st != ST_OK) {
 		free(c);
 		return st;
 	}
-	c->ev.memory_wall = c->hull.memory_wall;
+	c->tally.ev.memory_wall = c->hull.memory_wall;
 	loop_watch_init(&c->control, control, on_control, c);
 	loop_watch_init(&c->init, -1, on_init, c);
 	loop_timer_init(&c->wait, on_wait, c);
@@ -459,13 +500,59 @@ cell_open(struct cell **out, int pipes[3], struct loop *l,
 	return ST_OK;
 }
 
+void
+cell_yield(struct cell *c)
+{
+	hull_yield(&c->hull, true);
+}
+
+void
+cell_hand_over(
+    struct cell *c, const struct limits *limits, const struct cell_hooks *hooks)
+{
+	c->hooks = *hooks;
+	c->tally.ev.limits = *limits;
+	c->tally.ev.start_us = 0;
+	c->asked_us = io_now_us();
+	if (c->state >= CELL_LOADING)
+		return;
+	if (c->state != CELL_READY)
+		hull_yield(&c->hull, false);
+	if (hull_limit(&c->hull, c->init.fd, limits) != ST_OK)
+		fail(c, ST_SANDBOX_SETUP_FAILED, "cannot set the limits");
+	c->tally.ev.memory_wall = c->hull.memory_wall;
+}
+
 /* ---- questions ---- */
+
+bool
+cell_waits(const struct cell *c)
+{
+	return c->state == CELL_READY;
+}
+
+uint64_t
+cell_bytes(const struct cell *c)
+{
+	struct hull_use now;
+
+	if (c->init.fd < 0 || hull_use(&now, &c->hull, c->init.fd) != ST_OK)
+		return 0;
+	return now.memory_peak > 0 ? now.memory_peak : now.memory;
+}
 
 enum status
 cell_outcome(struct verdict_evidence *out, const struct cell *c)
 {
-	*out = c->ev;
+	*out = c->tally.ev;
 	return c->failed;
+}
+
+int
+cell_extras(struct cell *c, uint64_t *len)
+{
+	*len = c->extras_len;
+	return own_steal_fd(&c->extras);
 }
 
 bool
@@ -492,5 +579,7 @@ cell_free(struct cell *c)
 	loop_timer_clear(&c->meter);
 	loop_timer_clear(&c->sweep);
 	hull_close(&c->hull);
+	if (c->extras >= 0)
+		close(c->extras);
 	free(c);
 }

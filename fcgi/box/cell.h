@@ -6,7 +6,8 @@
  *
  *	BOOTING -> READY -> LOADING -> RUNNING -> ENDING -> DYING -> GONE
  *
- * with a short cut from each state to DYING. Private to box.
+ * with WARMING before READY where the interpreter is started ahead of the job,
+ * and a short cut from each state to DYING. Private to box.
  */
 #ifndef CELL_H
 #define CELL_H
@@ -23,24 +24,41 @@
 #include "box/verdict.h"
 
 struct cell;
+struct hook;
 
 /* Called from within loop turns. The cell may not be freed in one. */
 struct cell_hooks {
 	void (*ready)(void *ctx);   /* waits for cell_load() */
 	void (*started)(void *ctx); /* the program was released */
-	void (*ended)(void *ctx);   /* all processes gone, or given up on */
+	void (*ended)(void *ctx);   /* all of the program's processes gone, or
+				     * given up on */
 	void *ctx;
 };
 
-/* Start a sandbox; loop, host, runtime and entry outlive it. pipes as of
- * hull_start(). ST_OK, ST_IO, ST_NOMEM, ST_FORMAT; logged. */
+/* Start a sandbox; loop, host, runtime, entry and hook outlive it. With a hook
+ * it is a warm start. pipes as of hull_start(). ST_OK, ST_IO, ST_NOMEM,
+ * ST_FORMAT; logged. */
 enum status cell_open(struct cell **out, int pipes[3], struct loop *l,
     struct hull_host *host, const struct conf_runtime *runtime,
-    const char *entry, const struct limits *limits,
+    const char *entry, const struct limits *limits, const struct hook *hook,
     const struct cell_hooks *hooks) __attribute__((warn_unused_result));
 
-/* The cell is ready: give it the job image (stays the caller's). */
-void cell_load(struct cell *c, int image, uint64_t image_len);
+/* Nobody waits for it: let others run first, until it is ready or handed
+ * over. */
+void cell_yield(struct cell *c);
+
+/* Before a job was loaded: another owner, and other limits. If these cannot be
+ * set the cell dies. ready() is not called again where it was before. */
+void cell_hand_over(struct cell *c, const struct limits *limits,
+    const struct cell_hooks *hooks);
+/* Does it wait for cell_load()? */
+bool cell_waits(const struct cell *c);
+/* Bytes of memory that it has taken so far at most; 0: cannot be told. */
+uint64_t cell_bytes(const struct cell *c);
+
+/* The cell is ready: give it the job image (stays the caller's), flags as of
+ * struct wire_job. */
+void cell_load(struct cell *c, int image, uint64_t image_len, uint32_t flags);
 
 /* End the run for this reason; asks first, so that the report is not lost.
  * The first reason stays. Does nothing where no program runs. */
@@ -57,6 +75,10 @@ bool cell_reaped(struct cell *c, pid_t pid);
  * files did not fit). */
 enum status cell_outcome(struct verdict_evidence *out, const struct cell *c)
     __attribute__((warn_unused_result));
+
+/* After ended: the extras image that sandbox-init made, as it came, the
+ * caller's from now on; or -1. */
+int cell_extras(struct cell *c, uint64_t *len);
 
 /* It would not die within its time: its slot is not to be given away. */
 bool cell_lost(const struct cell *c);

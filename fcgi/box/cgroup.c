@@ -265,6 +265,27 @@ cgroup_remove(enum cgroup_kind kind, const char *name)
 
 /* ---- one run's group ---- */
 
+/* Looked up once: the mounts of a host do not change under its services, and
+ * the table of them is long. */
+static enum status
+find_once(const struct place **out, enum cgroup_kind kind, const char *name)
+{
+	static char known_name[PLACE_PATH];
+	static struct place known;
+	enum status st = ST_OK;
+
+	if (known.kind != kind || strcmp(known_name, name) != 0) {
+		st = place_find(&known, kind, name);
+		if (st == ST_OK)
+			(void)snprintf(
+			    known_name, sizeof(known_name), "%s", name);
+		else
+			known.kind = CGROUP_NONE;
+	}
+	*out = &known;
+	return st;
+}
+
 /* Make the i-th folder of g and open what is needed of it. */
 static enum status
 make_dir(struct cgroup *g, size_t i)
@@ -294,23 +315,23 @@ cgroup_open(
 {
 	enum status st = ST_BUG;
 	struct cgroup *g;
-	struct place p;
+	const struct place *p;
 	int len;
 
 	*out = NULL;
-	st = place_find(&p, kind, name);
+	st = find_once(&p, kind, name);
 	if (st != ST_OK)
 		return st;
 	g = calloc(1, sizeof(*g));
 	if (g == NULL)
 		return ST_NOMEM;
 	g->kind = kind;
-	memcpy(g->of, p.of, sizeof(g->of));
+	memcpy(g->of, p->of, sizeof(g->of));
 	for (size_t i = 0; i < PLACE_ROLES; i++)
 		g->dir[i] = g->procs[i] = -1;
-	for (size_t i = 0; i < p.n; i++) {
+	for (size_t i = 0; i < p->n; i++) {
 		len = snprintf(g->path[i], sizeof(g->path[i]), "%s/%s%u",
-		    p.dir[i], PLACE_RUN, id);
+		    p->dir[i], PLACE_RUN, id);
 		st = len > 0 && (size_t)len < sizeof(g->path[i]) ? ST_OK
 								 : ST_TOO_BIG;
 		if (st == ST_OK)
@@ -380,8 +401,21 @@ cgroup_limit(struct cgroup *g, uint64_t memory_bytes, unsigned tasks)
 	return ok ? ST_OK : ST_IO;
 }
 
-enum status
-cgroup_use(const struct cgroup *g, struct cgroup_use *out)
+void
+cgroup_yield(const struct cgroup *g, bool yield)
+{
+	size_t i = g->of[PLACE_CPU];
+
+	if (i >= g->n)
+		return;
+	if (g->kind == CGROUP_V2)
+		(void)write_at(g->dir[i], "cpu.weight", yield ? "10" : "100");
+	else
+		(void)write_at(g->dir[i], "cpu.shares", yield ? "102" : "1024");
+}
+
+void
+cgroup_counters(const struct cgroup *g, struct cgroup_use *out)
 {
 	bool v2 = g->kind == CGROUP_V2;
 	int memory = g->dir[g->of[PLACE_MEMORY]];
@@ -389,32 +423,41 @@ cgroup_use(const struct cgroup *g, struct cgroup_use *out)
 	int acct = g->dir[g->of[PLACE_CPUACCT]];
 	char text[8192];
 
-	memset(out, 0, sizeof(*out));
-	read_at(text, sizeof(text), memory, "memory.stat");
-	if (text[0] == '\0')
-		return ST_IO;
-	out->memory_anon = number_in(text, v2 ? "anon" : "total_rss");
-	out->memory_shmem = number_in(text, v2 ? "shmem" : "total_shmem");
 	read_at(text, sizeof(text), memory,
 	    v2 ? "memory.peak" : "memory.max_usage_in_bytes");
 	out->memory_peak = number_in(text, NULL);
 	read_at(text, sizeof(text), memory,
 	    v2 ? "memory.events" : "memory.oom_control");
 	out->oom_kills = number_in(text, "oom_kill");
-	/* Before Linux 5.19 v2 keeps no peak; but it tells whether the limit
-	 * was what the kernel killed for, so that was the peak. */
-	if (out->memory_peak == 0) {
-		read_at(text, sizeof(text), memory,
-		    number_in(text, "oom") > 0 ? "memory.max"
-					       : "memory.current");
-		out->memory_peak = number_in(text, NULL);
-	}
-	read_at(text, sizeof(text), pids, "pids.events");
-	out->tasks_refused = number_in(text, "max");
+	read_at(text, sizeof(text), pids, "pids.current");
+	out->tasks = number_in(text, NULL);
 	read_at(text, sizeof(text), acct, v2 ? "cpu.stat" : "cpuacct.usage");
 	out->cpu_us =
 	    v2 ? number_in(text, "usage_usec") : number_in(text, NULL) / 1000;
+}
+
+enum status
+cgroup_use(const struct cgroup *g, struct cgroup_use *out)
+{
+	bool v2 = g->kind == CGROUP_V2;
+	char text[8192];
+
+	memset(out, 0, sizeof(*out));
+	read_at(text, sizeof(text), g->dir[g->of[PLACE_MEMORY]], "memory.stat");
+	if (text[0] == '\0')
+		return ST_IO;
+	out->memory_anon = number_in(text, v2 ? "anon" : "total_rss");
+	out->memory_shmem = number_in(text, v2 ? "shmem" : "total_shmem");
+	read_at(text, sizeof(text), g->dir[g->of[PLACE_PIDS]], "pids.events");
+	out->tasks_refused = number_in(text, "max");
+	cgroup_counters(g, out);
 	return ST_OK;
+}
+
+size_t
+cgroup_pids(const struct cgroup *g, pid_t *out, size_t cap)
+{
+	return list_pids(out, cap, g->dir[g->of[PLACE_PIDS]]);
 }
 
 void

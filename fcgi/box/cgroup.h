@@ -48,17 +48,28 @@ int cgroup_enter(const struct cgroup *g);
 enum status cgroup_limit(struct cgroup *g, uint64_t memory_bytes,
     unsigned tasks) __attribute__((warn_unused_result));
 
+/* Let it have a small share of the CPU where others want it too, or (false) an
+ * equal one. Good to have, no limit: where it cannot be set it is not. */
+void cgroup_yield(const struct cgroup *g, bool yield);
+
 struct cgroup_use {
 	uint64_t memory_peak;  /* bytes, everything charged */
 	uint64_t memory_anon;  /* bytes now, other than files and kernel */
 	uint64_t memory_shmem; /* bytes now: tmpfs, memfd, shared mappings */
 	uint64_t cpu_us;
+	uint64_t tasks; /* now, those that nobody waited for included */
 	uint64_t oom_kills;
 	uint64_t tasks_refused; /* forks refused by the task limit */
 };
+/* What costs little of it and outlives the processes: peak, CPU, kills, tasks.
+ * The rest is left alone. */
+void cgroup_counters(const struct cgroup *g, struct cgroup_use *out);
 /* ST_OK or ST_IO (file vanished). Fields the kernel lacks are 0. */
 enum status cgroup_use(const struct cgroup *g, struct cgroup_use *out)
     __attribute__((warn_unused_result));
+
+/* The processes inside, at most cap. */
+size_t cgroup_pids(const struct cgroup *g, pid_t *out, size_t cap);
 
 /* Kill every process inside (v2: cgroup.kill; v1: by its task list). */
 void cgroup_kill(const struct cgroup *g);

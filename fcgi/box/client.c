@@ -7,12 +7,15 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/io.h"
 #include "base/log.h"
 #include "base/own.h"
+#include "box/extras.h"
 
 /* What the boxer may take beyond the time that was asked for. It has deadlines
  * of its own; these are for a boxer that hangs. */
@@ -30,6 +33,8 @@ struct client {
 
 struct client_slot {
 	int sock;
+	client_idle_fn on_idle; /* NULL: none */
+	client_extras_fn on_extras;
 };
 
 /* ---- the common socket ---- */
@@ -152,6 +157,24 @@ refused(const struct wire_refused *m, struct fault *f)
 
 /* ---- reserving ---- */
 
+/* May the job run in an interpreter that was started before it? */
+static bool
+is_plain(const struct job *j)
+{
+	char **cold = j->runtime->cold_files;
+
+	/* A helper puts arguments and variables in their places. */
+	if (job_hooked(j))
+		return true;
+	for (; cold != NULL && *cold != NULL; cold++) {
+		for (size_t i = 0; i < j->n_files; i++) {
+			if (strcmp(j->files[i].path, *cold) == 0)
+				return false;
+		}
+	}
+	return j->n_args == 0 && j->n_env == 0;
+}
+
 static enum status
 ask_for_slot(struct client *c, const struct job *j, int theirs,
     uint64_t wait_ms, int64_t deadline_ms)
@@ -161,7 +184,8 @@ ask_for_slot(struct client *c, const struct job *j, int theirs,
 		.wait_ms =
 		    wait_ms > UINT32_MAX ? UINT32_MAX : (uint32_t)wait_ms,
 		.limits = j->limits,
-		.plain = j->n_args == 0 && j->n_env == 0 };
+		.plain = is_plain(j),
+		.hooked = job_hooked(j) };
 	size_t runtime = strlen(j->runtime->name);
 	size_t entry = strlen(j->entry);
 
@@ -259,7 +283,10 @@ client_release(struct client_slot *s)
 struct listener {
 	client_started_fn on_start;
 	client_chunk_fn on_chunk;
+	client_idle_fn on_idle;
+	client_extras_fn on_extras; /* NULL: none are asked for */
 	void *ctx;
+	uint64_t output_bytes;
 	uint64_t left; /* output that may still come */
 	bool started;
 };
@@ -301,6 +328,42 @@ result_ok(const struct listener *l, const struct wire_result *m)
 	}
 }
 
+/* Is image len bytes long, as long as it may be, and can nobody change it? */
+static bool
+image_ok(const struct listener *l, int image, uint64_t len)
+{
+	const int needed = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW;
+	int seals = fcntl(image, F_GET_SEALS);
+	struct stat s;
+
+	return seals >= 0 && (seals & needed) == needed &&
+	       fstat(image, &s) == 0 && s.st_size >= 0 &&
+	       (uint64_t)s.st_size == len &&
+	       len <= extras_most(l->output_bytes);
+}
+
+/* What the sandbox made of it is no reason to lose the run: without a sound
+ * image there are no extras. */
+static void
+hand_on_extras(const struct listener *l, int image, uint64_t len)
+{
+	void *at;
+
+	if (image < 0 || l->on_extras == NULL || len == 0)
+		return;
+	if (!image_ok(l, image, len)) {
+		log_warn("a sandbox gave an extras image that is none");
+		return;
+	}
+	at = mmap(NULL, (size_t)len, PROT_READ, MAP_PRIVATE, image, 0);
+	if (at == MAP_FAILED) {
+		log_err("map extras: %s", strerror(errno));
+		return;
+	}
+	l->on_extras(l->ctx, at, (size_t)len);
+	munmap(at, (size_t)len);
+}
+
 /* Handle one message. ST_OK: go on; ST_CLOSED: *out is the result; else the
  * end with f. */
 static enum status
@@ -333,6 +396,46 @@ hear(struct listener *l, const union answer *m, size_t len,
 	    "the sandbox service answered with nonsense");
 }
 
+/* Wait for the boxer, and for what the caller wants besides. */
+static enum status
+wait_idle(int sock, const struct listener *l, int64_t deadline_ms)
+{
+	struct client_wake w = { .fd = -1, .at_ms = -1 };
+	struct pollfd p[2] = { { .fd = sock, .events = POLLIN } };
+	int64_t now;
+	int64_t until;
+
+	if (l->on_idle == NULL)
+		return io_wait(sock, POLLIN, deadline_ms);
+	l->on_idle(l->ctx, &w);
+	now = io_now_ms();
+	if (now >= deadline_ms)
+		return ST_TIMEOUT;
+	until = w.at_ms >= 0 && w.at_ms < deadline_ms ? w.at_ms : deadline_ms;
+	p[1].fd = w.fd;
+	p[1].events = w.events;
+	if (poll(p, 2, until <= now ? 0 : (int)(until - now)) < 0 &&
+	    errno != EINTR)
+		return ST_IO;
+	return ST_OK;
+}
+
+static enum status
+recv_idle(int sock, const struct listener *l, void *m, size_t cap, size_t *len,
+    int *fd, int64_t deadline_ms)
+{
+	enum status st = ST_BUG;
+
+	for (;;) {
+		st = io_recv_msg(sock, m, cap, len, fd, MSG_DONTWAIT);
+		if (st != ST_TIMEOUT)
+			return st;
+		st = wait_idle(sock, l, deadline_ms);
+		if (st != ST_OK)
+			return st;
+	}
+}
+
 static enum status
 listen_to_end(int sock, struct listener *l, int64_t deadline_ms,
     struct wire_result *out, struct fault *f)
@@ -344,9 +447,14 @@ listen_to_end(int sock, struct listener *l, int64_t deadline_ms,
 	if (m == NULL)
 		return gone(f);
 	while (st == ST_OK) {
-		if (recv_until(sock, m, sizeof(*m), &len, deadline_ms) != ST_OK)
+		OWN_FD int image = -1;
+
+		if (recv_idle(sock, l, m, sizeof(*m), &len, &image,
+			deadline_ms) != ST_OK)
 			return gone(f);
 		st = hear(l, m, len, out, f);
+		if (st == ST_CLOSED)
+			hand_on_extras(l, image, out->extras_len);
 	}
 	return st == ST_CLOSED ? ST_OK : st;
 }
@@ -354,7 +462,9 @@ listen_to_end(int sock, struct listener *l, int64_t deadline_ms,
 static enum status
 send_job(int sock, const struct job *j)
 {
-	struct wire_job m = { .type = WIRE_JOB, .stdin_len = j->stdin_len };
+	struct wire_job m = { .type = WIRE_JOB,
+		.flags = job_flags(j),
+		.stdin_len = j->stdin_len };
 	OWN_FD int image = -1;
 	enum status st = ST_BUG;
 
@@ -364,6 +474,18 @@ send_job(int sock, const struct job *j)
 	return io_send_msg(sock, &m, sizeof(m), image, MSG_DONTWAIT);
 }
 
+void
+client_extras(struct client_slot *s, client_extras_fn fn)
+{
+	s->on_extras = fn;
+}
+
+void
+client_idle(struct client_slot *s, client_idle_fn fn)
+{
+	s->on_idle = fn;
+}
+
 enum status
 client_run(struct client_slot *s, const struct job *j,
     client_started_fn on_start, client_chunk_fn on_chunk, void *ctx,
@@ -371,7 +493,10 @@ client_run(struct client_slot *s, const struct job *j,
 {
 	struct listener l = { .on_start = on_start,
 		.on_chunk = on_chunk,
+		.on_idle = s->on_idle,
+		.on_extras = job_flags(j) != 0 ? s->on_extras : NULL,
 		.ctx = ctx,
+		.output_bytes = j->limits.output_bytes,
 		.left = j->limits.output_bytes };
 	enum status st = ST_BUG;
 

@@ -45,6 +45,28 @@ typedef void (*client_chunk_fn)(
 /* Called once when the program was released (may be NULL). */
 typedef void (*client_started_fn)(void *ctx);
 
+/* What to be woken up for besides the boxer: a descriptor (-1: none) and a time
+ * (io_now_ms(); -1: none). */
+struct client_wake {
+	int fd;
+	short events;
+	int64_t at_ms;
+};
+/* Called on the calling thread each time nothing more is there to be heard. */
+typedef void (*client_idle_fn)(void *ctx, struct client_wake *next);
+
+/* Have fn called, with client_run()'s ctx, while the job in s runs. */
+void client_idle(struct client_slot *s, client_idle_fn fn);
+
+/* Called on the calling thread, right before client_run() returns ST_OK, with
+ * the extras image of a job that asked for extras, where there is one: as long
+ * as it may be, and nobody can change it; but what is in it is unchecked
+ * (extras_read()). Dead after the call. */
+typedef void (*client_extras_fn)(void *ctx, const uint8_t *image, size_t len);
+
+/* Have fn called, with client_run()'s ctx, for the job in s. */
+void client_extras(struct client_slot *s, client_extras_fn fn);
+
 /* Run j in the slot to its end and give the slot up. ST_OK: *out holds how the
  * program ended, whatever that was, and no process of it is left. Else nothing
  * may be charged for it: ST_SANDBOX_SETUP_FAILED (the sandbox could not be

@@ -2,20 +2,28 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
 #include <linux/ioprio.h>
 #include <linux/sched.h>
+#include <linux/seccomp.h>
 #include <seccomp.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "base/own.h"
+#include "base/wire.h"
 
 /* The kernel takes these arguments as 32 bits and ignores what is above
  * (sandbox-faults.md 49). */
@@ -27,7 +35,7 @@
  * architecture. */
 #define NR_OPEN_TREE_ATTR 467
 
-/* Refused with EPERM whatever the arguments. */
+/* Refused with EPERM whatever the arguments, and counted as tried. */
 static const int refused[] = {
 	/* Mounts and roots. */
 	SCMP_SYS(mount),
@@ -49,7 +57,6 @@ static const int refused[] = {
 	SCMP_SYS(ptrace),
 	SCMP_SYS(process_vm_readv),
 	SCMP_SYS(process_vm_writev),
-	SCMP_SYS(process_madvise),
 	SCMP_SYS(kcmp),
 	SCMP_SYS(pidfd_getfd),
 	/* Keyrings belong to the uid of the host, not to a namespace. */
@@ -63,10 +70,6 @@ static const int refused[] = {
 	SCMP_SYS(name_to_handle_at),
 	SCMP_SYS(open_by_handle_at),
 	SCMP_SYS(fanotify_init),
-	SCMP_SYS(mbind),
-	SCMP_SYS(set_mempolicy),
-	SCMP_SYS(migrate_pages),
-	SCMP_SYS(move_pages),
 	/* System V objects: memory that outlives a process. */
 	SCMP_SYS(shmget),
 	SCMP_SYS(msgget),
@@ -94,6 +97,16 @@ static const int refused[] = {
 	SCMP_SYS(sethostname),
 	SCMP_SYS(setdomainname),
 	SCMP_SYS(vhangup),
+};
+
+/* Refused as well, but libraries try them as a matter of course and do
+ * without: they tell nothing of why a program fails. */
+static const int refused_unseen[] = {
+	SCMP_SYS(process_madvise),
+	SCMP_SYS(mbind),
+	SCMP_SYS(set_mempolicy),
+	SCMP_SYS(migrate_pages),
+	SCMP_SYS(move_pages),
 	SCMP_SYS(personality),
 };
 
@@ -119,14 +132,16 @@ enum test {
 	IS_ABOVE /* all 64 bits are more than v */
 };
 
-/* Refused if one argument holds what it must not. */
-static const struct by_arg {
+struct by_arg {
 	int nr;
 	int error;
 	unsigned arg;
 	enum test test;
 	uint64_t v;
-} by_arg[] = {
+};
+
+/* Refused, and counted, if one argument holds what it must not. */
+static const struct by_arg refused_by_arg[] = {
 	{ SCMP_SYS(clone), EPERM, 0, HAS_BIT, CLONE_NEWNS },
 	{ SCMP_SYS(clone), EPERM, 0, HAS_BIT, CLONE_NEWCGROUP },
 	{ SCMP_SYS(clone), EPERM, 0, HAS_BIT, CLONE_NEWUTS },
@@ -149,7 +164,6 @@ static const struct by_arg {
 	{ SCMP_SYS(ioprio_set), EPERM, 1, IS_LOW, INIT_PID },
 	/* Only AF_UNIX (1), AF_INET (2) and AF_INET6 (10) stay. One argument
 	 * can be compared only once a rule, so the others go one by one. */
-	{ SCMP_SYS(socket), EAFNOSUPPORT, 0, IS_LOW, AF_UNSPEC },
 	{ SCMP_SYS(socket), EAFNOSUPPORT, 0, IS_LOW, AF_AX25 },
 	{ SCMP_SYS(socket), EAFNOSUPPORT, 0, IS_LOW, AF_IPX },
 	{ SCMP_SYS(socket), EAFNOSUPPORT, 0, IS_LOW, AF_APPLETALK },
@@ -157,9 +171,39 @@ static const struct by_arg {
 	{ SCMP_SYS(socket), EAFNOSUPPORT, 0, IS_LOW, AF_BRIDGE },
 	{ SCMP_SYS(socket), EAFNOSUPPORT, 0, IS_LOW, AF_ATMPVC },
 	{ SCMP_SYS(socket), EAFNOSUPPORT, 0, IS_LOW, AF_X25 },
-	{ SCMP_SYS(socket), EAFNOSUPPORT, 0, IS_ABOVE, AF_INET6 },
+	{ SCMP_SYS(socket), EAFNOSUPPORT, 0, IS_LOW, AF_ROSE },
+	{ SCMP_SYS(socket), EAFNOSUPPORT, 0, IS_LOW, AF_DECnet },
+	{ SCMP_SYS(socket), EAFNOSUPPORT, 0, IS_LOW, AF_NETBEUI },
+	{ SCMP_SYS(socket), EAFNOSUPPORT, 0, IS_LOW, AF_SECURITY },
+	{ SCMP_SYS(socket), EAFNOSUPPORT, 0, IS_LOW, AF_KEY },
+	{ SCMP_SYS(socket), EAFNOSUPPORT, 0, IS_ABOVE, AF_NETLINK },
 	/* The kernel makes pairs of few families; TIPC is one. */
 	{ SCMP_SYS(socketpair), EAFNOSUPPORT, 0, IS_ABOVE, AF_INET6 },
+};
+
+/* Refused, not counted: looking up a name asks it for the interfaces. */
+static const struct by_arg refused_by_arg_unseen[] = {
+	{ SCMP_SYS(socket), EAFNOSUPPORT, 0, IS_LOW, AF_UNSPEC },
+	{ SCMP_SYS(socket), EAFNOSUPPORT, 0, IS_LOW, AF_NETLINK },
+};
+
+/* Go on, but PID 1 looks where they lead, which costs the caller some 20 us
+ * each. What is frequent is not asked about: sends on a connection, files
+ * opened for reading or removed. */
+static const int shown[] = {
+	SCMP_SYS(connect), SCMP_SYS(sendmmsg), SCMP_SYS(creat), SCMP_SYS(mkdir),
+	SCMP_SYS(mkdirat),
+	SCMP_SYS(exit_group), /* sandbox-scripts/init_end.c */
+};
+static const struct by_arg shown_by_arg[] = {
+	{ SCMP_SYS(sendto), 0, 4, IS_NOT, 0 },
+	{ SCMP_SYS(sendmsg), 0, 0, IS_NOT, WIRE_WATCH_FD },
+	{ SCMP_SYS(open), 0, 1, HAS_BIT, O_WRONLY },
+	{ SCMP_SYS(open), 0, 1, HAS_BIT, O_RDWR },
+	{ SCMP_SYS(open), 0, 1, HAS_BIT, O_CREAT },
+	{ SCMP_SYS(openat), 0, 2, HAS_BIT, O_WRONLY },
+	{ SCMP_SYS(openat), 0, 2, HAS_BIT, O_RDWR },
+	{ SCMP_SYS(openat), 0, 2, HAS_BIT, O_CREAT },
 };
 
 static struct scmp_arg_cmp
@@ -189,11 +233,10 @@ compare(const struct by_arg *r)
 
 /* 0 or libseccomp's negative errno. */
 static int
-add(scmp_filter_ctx ctx, int nr, int error, unsigned n,
+add(scmp_filter_ctx ctx, uint32_t action, int nr, unsigned n,
     const struct scmp_arg_cmp *cmp)
 {
-	int rc = seccomp_rule_add_array(
-	    ctx, SCMP_ACT_ERRNO((uint32_t)error), nr, n, cmp);
+	int rc = seccomp_rule_add_array(ctx, action, nr, n, cmp);
 
 	if (rc < 0)
 		log_err("seccomp rule for call %d: %s", nr, strerror(-rc));
@@ -206,6 +249,7 @@ add(scmp_filter_ctx ctx, int nr, int error, unsigned n,
 static int
 add_core(scmp_filter_ctx ctx)
 {
+	const uint32_t eperm = SCMP_ACT_ERRNO(EPERM);
 	const struct scmp_arg_cmp set =
 	    SCMP_A0(SCMP_CMP_MASKED_EQ, UINT32_MAX, (scmp_datum_t)RLIMIT_CORE);
 	const struct scmp_arg_cmp set64[] = {
@@ -213,15 +257,42 @@ add_core(scmp_filter_ctx ctx)
 		    SCMP_CMP_MASKED_EQ, UINT32_MAX, (scmp_datum_t)RLIMIT_CORE),
 		SCMP_A2(SCMP_CMP_NE, 0, 0),
 	};
-	int rc = add(ctx, SCMP_SYS(setrlimit), EPERM, 1, &set);
+	int rc = add(ctx, eperm, SCMP_SYS(setrlimit), 1, &set);
 
-	return rc < 0 ? rc : add(ctx, SCMP_SYS(prlimit64), EPERM, 2, set64);
+	return rc < 0 ? rc : add(ctx, eperm, SCMP_SYS(prlimit64), 2, set64);
 }
 
 static int
-build(scmp_filter_ctx ctx)
+add_all(scmp_filter_ctx ctx, uint32_t action, const int *nr, size_t n)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < n; i++)
+		rc = add(ctx, action, nr[i], 0, NULL);
+	return rc;
+}
+
+static int
+add_by_arg(scmp_filter_ctx ctx, bool asked, const struct by_arg *r, size_t n)
 {
 	struct scmp_arg_cmp cmp;
+	uint32_t action;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < n; i++) {
+		cmp = compare(&r[i]);
+		action = asked ? SCMP_ACT_NOTIFY
+			       : SCMP_ACT_ERRNO((uint32_t)r[i].error);
+		rc = add(ctx, action, r[i].nr, 1, &cmp);
+	}
+	return rc;
+}
+
+static int
+build(scmp_filter_ctx ctx, bool watched)
+{
+	const uint32_t eperm = SCMP_ACT_ERRNO(EPERM);
+	const uint32_t enosys = SCMP_ACT_ERRNO(ENOSYS);
 	int rc;
 
 	/* Only the native architecture is in ctx. A call by another one (x32,
@@ -230,15 +301,49 @@ build(scmp_filter_ctx ctx)
 	    ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
 	if (rc < 0)
 		log_err("seccomp_attr_set: %s", strerror(-rc));
-	for (size_t i = 0; rc == 0 && i < LEN(refused); i++)
-		rc = add(ctx, refused[i], EPERM, 0, NULL);
-	for (size_t i = 0; rc == 0 && i < LEN(absent); i++)
-		rc = add(ctx, absent[i], ENOSYS, 0, NULL);
-	for (size_t i = 0; rc == 0 && i < LEN(by_arg); i++) {
-		cmp = compare(&by_arg[i]);
-		rc = add(ctx, by_arg[i].nr, by_arg[i].error, 1, &cmp);
-	}
+	if (rc == 0)
+		rc = add_all(ctx, watched ? SCMP_ACT_NOTIFY : eperm, refused,
+		    LEN(refused));
+	if (rc == 0)
+		rc = add_all(ctx, eperm, refused_unseen, LEN(refused_unseen));
+	if (rc == 0)
+		rc = add_all(ctx, enosys, absent, LEN(absent));
+	if (rc == 0)
+		rc = add_by_arg(
+		    ctx, watched, refused_by_arg, LEN(refused_by_arg));
+	if (rc == 0)
+		rc = add_by_arg(ctx, false, refused_by_arg_unseen,
+		    LEN(refused_by_arg_unseen));
+	if (rc == 0 && watched)
+		rc = add_all(ctx, SCMP_ACT_NOTIFY, shown, LEN(shown));
+	if (rc == 0 && watched)
+		rc = add_by_arg(ctx, true, shown_by_arg, LEN(shown_by_arg));
 	return rc < 0 ? rc : add_core(ctx);
+}
+
+/* Can a sandbox have a listener of its own? Only one is allowed from a process
+ * up to the host's first; a container may have one around us. */
+static bool
+watchable(void)
+{
+	struct sock_filter allow = { .code = BPF_RET | BPF_K,
+		.k = SECCOMP_RET_ALLOW };
+	const struct sock_fprog program = { 1, &allow };
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0) {
+		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+		    syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+			SECCOMP_FILTER_FLAG_NEW_LISTENER, &program) < 0)
+			_exit(1);
+		_exit(0);
+	}
+	while (pid > 0 && waitpid(pid, &status, 0) < 0) {
+		if (errno != EINTR)
+			return false;
+	}
+	return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 enum status
@@ -247,12 +352,17 @@ filter_make(int *fd)
 	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ALLOW);
 	OWN_FD int mem = -1;
 	enum status st = ST_BUG;
+	bool watched;
 	int rc;
 
 	*fd = -1;
 	if (ctx == NULL)
 		return ST_NOMEM;
-	rc = build(ctx);
+	watched = watchable();
+	if (!watched)
+		log_warn("seccomp: somebody listens already; what a program "
+			 "was refused will not be told");
+	rc = build(ctx, watched);
 	if (rc < 0) {
 		st = ST_IO;
 		goto out;
@@ -285,4 +395,17 @@ filter_reopen(int fd)
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+const char *
+filter_call(int nr)
+{
+	static char name[32];
+	char *found = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, nr);
+
+	if (found == NULL)
+		return "?";
+	(void)snprintf(name, sizeof(name), "%s", found);
+	free(found);
+	return name;
 }

@@ -20,6 +20,8 @@
 #include "base/io.h"
 #include "base/own.h"
 #include "box/filter.h"
+#include "box/host_attacks.h"
+#include "box/host_runtime.h"
 #include "box/trial.h"
 
 /* --disable-userns and --size came with it. */
@@ -32,6 +34,9 @@
 #define KERNEL_MINOR 14
 
 #define VERSION_MS 5000
+
+/* Room for a small program and no more. */
+#define WALL_BYTES (48u << 20)
 
 /* A check of the host on its way. */
 struct check {
@@ -54,6 +59,16 @@ say(struct check *k, const char *what, bool ok, const char *fmt, ...)
 	va_end(ap);
 	k->all = k->all && ok;
 	k->fn(k->ctx, &line);
+}
+
+/* A line of one of the parts. */
+static void
+pass_on(void *ctx, const struct host_line *line)
+{
+	struct check *k = ctx;
+
+	k->all = k->all && line->ok;
+	k->fn(k->ctx, line);
 }
 
 /* "5.14.0-x" to its first two numbers. */
@@ -272,85 +287,90 @@ mend(void)
 	return "";
 }
 
+/* Run a command that needs no runtime; in a group of this instance unless that
+ * is NULL. */
+static bool
+try_command(struct check *k, struct trial_told *told, char **command,
+    const char *group, struct fault *f)
+{
+	static char name[] = "trial", entry[] = "main";
+	const struct conf_runtime r = {
+		.name = name, .entry = entry, .command = command
+	};
+	struct trial_ask ask = { .conf = k->conf,
+		.runtime = &r,
+		.source = "",
+		.uid = k->uid,
+		.gid = k->gid,
+		.group = group,
+		.memory_bytes = WALL_BYTES };
+
+	return (group == NULL ||
+		   host_mechanism(&ask.kind, k->conf, f) == ST_OK) &&
+	       trial_run(told, &ask, f) == ST_OK;
+}
+
 static bool
 check_sandbox(struct check *k)
 {
+	static char path[] = "/usr/bin/true";
+	static char *command[] = { path, NULL };
+	struct trial_told told;
 	struct fault f = { 0 };
-	uint64_t ms = 0;
 
-	if (trial_run(&ms, k->conf, NULL, k->uid, k->gid, &f) != ST_OK) {
+	if (!try_command(k, &told, command, NULL, &f)) {
 		say(k, "user namespaces", false, "%s%s", f.message, mend());
 		return false;
 	}
 	say(k, "user namespaces", true,
-	    "a sandbox ran /usr/bin/true in %llu ms", (unsigned long long)ms);
+	    "a sandbox ran /usr/bin/true in %llu ms",
+	    (unsigned long long)told.ms);
 	return true;
 }
 
-/* Can path be seen inside: is it, all links followed, below /usr or a bind?
- * Only said when the trial failed, where it is the likely reason. */
-static bool
-seen_inside(const struct conf_runtime *r, const char *path)
-{
-	char real[PATH_MAX];
-	size_t n;
-
-	if (realpath(path, real) == NULL)
-		return false;
-	if (strncmp(real, "/usr/", 5) == 0)
-		return true;
-	for (char **b = r->binds; b != NULL && *b != NULL; b++) {
-		n = strlen(*b);
-		if (strncmp(real, *b, n) == 0 &&
-		    (real[n] == '/' || real[n] == '\0'))
-			return true;
-	}
-	return false;
-}
-
+/* Is a program that takes more memory than its group may have ended by the
+ * kernel (sandbox-faults.md 22)? Only root can make the group. */
 static void
-check_runtime(struct check *k, const struct conf_runtime *r)
+check_wall(struct check *k)
 {
-	const char *program = r->command[0];
+	static char path[] = "/usr/bin/tail", endless[] = "/dev/zero";
+	/* It looks for the end of a line and keeps what it has read. */
+	static char *command[] = { path, endless, NULL };
+	enum cgroup_kind kind = CGROUP_NONE;
+	struct trial_told told;
 	struct fault f = { 0 };
-	uint64_t ms = 0;
+	char name[32];
 
-	if (program == NULL || program[0] != '/') {
-		say(k, "runtime", false,
-		    "%s: its command must begin with an absolute path",
-		    r->name);
+	if (geteuid() != 0 || host_mechanism(&kind, k->conf, &f) != ST_OK ||
+	    kind == CGROUP_NONE)
 		return;
+	snprintf(name, sizeof(name), "check-%d", (int)getpid());
+	if (cgroup_prepare(kind, name, k->uid, k->gid, &f) != ST_OK) {
+		/* In v2 that depends on where one asks from: serve finds out
+		 * for itself. */
+		say(k, "memory wall", true, "not tried from here: %s",
+		    f.message);
+	} else if (!try_command(k, &told, command, name, &f)) {
+		say(k, "memory wall", false, "%s", f.message);
+	} else if (told.oom_kills == 0) {
+		say(k, "memory wall", false,
+		    "a program over its limit was not ended: use a kernel "
+		    "whose memory controller works");
+	} else {
+		say(k, "memory wall", true,
+		    "a program over its limit was ended by the kernel");
 	}
-	if (access(program, X_OK) < 0) {
-		say(k, "runtime", false,
-		    "%s: %s: %s; install it, or take the runtime out", r->name,
-		    program, strerror(errno));
-		return;
-	}
-	if (trial_run(&ms, k->conf, r, k->uid, k->gid, &f) != ST_OK) {
-		say(k, "runtime", false, "%s: %s%s", r->name, f.message,
-		    seen_inside(r, program)
-			? ""
-			: "; it is outside /usr: add its folder to binds");
-		return;
-	}
-	say(k, "runtime", true, "%s: ran an empty program in %llu ms", r->name,
-	    (unsigned long long)ms);
+	cgroup_remove(kind, name);
 }
 
 static void
 check_mechanism(struct check *k)
 {
-	static const char *const names[] = {
-		[CGROUP_NONE] = "meter: sampled, passed by what is fast",
-		[CGROUP_V1] = "cgroup1",
-		[CGROUP_V2] = "cgroup2",
-	};
 	enum cgroup_kind kind = CGROUP_NONE;
 	struct fault f = { 0 };
 
 	if (host_mechanism(&kind, k->conf, &f) == ST_OK)
-		say(k, "memory limit", true, "%s", names[kind]);
+		say(k, "memory limit", true, "%s", host_mechanism_text(kind));
 	else
 		say(k, "memory limit", false, "%s", f.message);
 }
@@ -371,13 +391,33 @@ host_check(const struct conf *c,
 	/* Each of these would only fail for the same reason again. */
 	if (!sandbox || !check_sandbox(&k))
 		return false;
+	check_wall(&k);
 	if (c->n_runtimes == 0)
 		say(&k, "runtime", false,
 		    "there is none: set runtimes_dir in [sandbox], or add a "
 		    "[runtime:NAME]");
-	for (size_t i = 0; i < c->n_runtimes; i++)
-		check_runtime(&k, &c->runtimes[i]);
+	for (size_t i = 0; i < c->n_runtimes; i++) {
+		struct host_line line = { 0 };
+
+		host_runtime_check(&line, c, &c->runtimes[i], k.uid, k.gid);
+		pass_on(&k, &line);
+	}
+	host_attacks_try(c, k.uid, k.gid, pass_on, &k);
 	return k.all;
+}
+
+const char *
+host_mechanism_text(enum cgroup_kind kind)
+{
+	switch (kind) {
+	case CGROUP_NONE:
+		return "meter: sampled, and passed by what is fast";
+	case CGROUP_V1:
+		return "cgroup1";
+	case CGROUP_V2:
+		return "cgroup2";
+	}
+	return "";
 }
 
 enum status

@@ -19,6 +19,9 @@ struct host_line {
 bool host_check(const struct conf *c,
     void (*fn)(void *ctx, const struct host_line *line), void *ctx);
 
+/* A word for it, and what it means for the operator. */
+const char *host_mechanism_text(enum cgroup_kind kind);
+
 /* The mechanism in force for c->memory_limit. ST_OK, or ST_REFUSED with f when
  * what is asked for is not here ("meter" must be asked for by name). */
 enum status host_mechanism(enum cgroup_kind *out, const struct conf *c,

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -24,6 +25,10 @@
 #define ID_TRIES 64
 /* bubblewrap's monitor and PID 1 beside what the user namespace counts. */
 #define EXTRA_TASKS 4
+/* PF_EXITING of linux/sched.h, in every kernel there is. */
+#define EXITING 0x4ul
+/* bubblewrap, PID 1, and the main process. */
+#define ALONE_MOST 3
 
 static void
 close_fd(int *fd)
@@ -83,6 +88,15 @@ make_control(int *ours, int *theirs)
 	return *theirs >= 0;
 }
 
+static enum status
+set_limits(struct hull *h)
+{
+	h->memory_wall =
+	    h->limits.memory_bytes + h->limits.work_bytes + HULL_EXTRA_BYTES;
+	return cgroup_limit(
+	    h->group, h->memory_wall, LIMITS_TASKS + EXTRA_TASKS);
+}
+
 static bool
 make_group(struct hull *h, struct hull_host *host)
 {
@@ -98,10 +112,7 @@ make_group(struct hull *h, struct hull_host *host)
 		log_err("no cgroup for a run: %s", status_name(st));
 		return false;
 	}
-	h->memory_wall =
-	    h->limits.memory_bytes + h->limits.work_bytes + HULL_EXTRA_BYTES;
-	return cgroup_limit(h->group, h->memory_wall,
-		   LIMITS_TASKS + EXTRA_TASKS) == ST_OK;
+	return set_limits(h) == ST_OK;
 }
 
 static bool
@@ -226,9 +237,43 @@ hull_hold_init(struct hull *h)
 }
 
 enum status
-hull_furnish(const struct hull *h, int init)
+hull_furnish(struct hull *h, int init, const struct hook *hook)
 {
-	return work_mount(h->init_pid, init, h->limits.work_bytes);
+	h->work_bytes = h->limits.work_bytes;
+	return work_mount_hook(h->init_pid, init, h->work_bytes, hook);
+}
+
+enum status
+hull_lift(const struct hull *h, int init, const struct hook *hook)
+{
+	return work_lift_hook(h->init_pid, init, hook);
+}
+
+enum status
+hull_limit(struct hull *h, int init, const struct limits *limits)
+{
+	bool same = h->limits.memory_bytes == limits->memory_bytes &&
+		    h->limits.work_bytes == limits->work_bytes;
+	enum status st = ST_OK;
+
+	h->limits = *limits;
+	if (same)
+		return ST_OK;
+	if (h->group != NULL)
+		st = set_limits(h);
+	if (st == ST_OK && h->work_bytes != 0 &&
+	    h->work_bytes != limits->work_bytes) {
+		h->work_bytes = limits->work_bytes;
+		st = work_resize(h->init_pid, init, h->work_bytes);
+	}
+	return st;
+}
+
+void
+hull_yield(const struct hull *h, bool yield)
+{
+	if (h->group != NULL)
+		cgroup_yield(h->group, yield);
 }
 
 /* ---- what it uses ---- */
@@ -296,6 +341,85 @@ use_by_group(struct hull_use *out, const struct hull *h)
 	if (u.memory_shmem > after)
 		out->memory += u.memory_shmem - after;
 	return ST_OK;
+}
+
+bool
+hull_counters(struct hull_use *out, const struct hull *h)
+{
+	struct cgroup_use u = { 0 };
+
+	memset(out, 0, sizeof(*out));
+	if (h->group == NULL)
+		return false;
+	cgroup_counters(h->group, &u);
+	out->cpu_us = u.cpu_us;
+	out->memory_peak = u.memory_peak;
+	out->oom_kills = u.oom_kills;
+	return true;
+}
+
+/* Is it, with all its threads, on its way out for good? Field 9 of its stat
+ * are flags, field 20 is the number of threads. */
+static bool
+exiting(pid_t pid)
+{
+	char path[64], text[1024], *p;
+	unsigned long flags = 0;
+	OWN_FD int fd = -1;
+	ssize_t n;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT;
+	n = read(fd, text, sizeof(text) - 1);
+	if (n <= 0)
+		return true; /* it went while we looked */
+	text[n] = '\0';
+	p = strrchr(text, ')');
+	for (int field = 2; p != NULL && field < 20; field++) {
+		p = strchr(p, ' ');
+		if (p != NULL)
+			p++;
+		if (p != NULL && field + 1 == 9)
+			flags = strtoul(p, NULL, 10);
+	}
+	return p != NULL && (flags & EXITING) != 0 && strtol(p, NULL, 10) <= 1;
+}
+
+/* The same, and if it is not, in a moment? It has been killed just now, and a
+ * timer of the loop's would take far longer. */
+static bool
+exiting_soon(pid_t pid)
+{
+	const struct timespec nap = { .tv_nsec = 50000 };
+	bool yes = exiting(pid);
+
+	for (int i = 0; !yes && i < 3; i++) {
+		(void)nanosleep(&nap, NULL);
+		yes = exiting(pid);
+	}
+	return yes;
+}
+
+bool
+hull_alone(const struct hull *h)
+{
+	pid_t pids[ALONE_MOST + 1];
+	size_t n;
+
+	/* Without the monitor PID 1 may be going too, and who is who? */
+	if (h->group == NULL || h->monitor_pid == 0)
+		return false;
+	n = cgroup_pids(h->group, pids, ALONE_MOST + 1);
+	if (n == 0 || n > ALONE_MOST)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		if (pids[i] != h->monitor_pid && pids[i] != h->init_pid &&
+		    !exiting_soon(pids[i]))
+			return false;
+	}
+	return true;
 }
 
 enum status

@@ -16,6 +16,8 @@
 #include "box/cgroup.h"
 #include "box/stage.h"
 
+struct hook;
+
 #define HULL_EXTRA_BYTES LIMITS_EXTRA_BYTES
 
 /* What all sandboxes of a boxer share; outlives them. */
@@ -33,6 +35,7 @@ struct hull {
 	struct limits limits;
 	struct cgroup *group; /* NULL: none, or removed */
 	uint64_t memory_wall; /* the kernel's limit; 0: none */
+	uint64_t work_bytes;  /* room in its folders; 0: none yet */
 	pid_t monitor_pid;    /* bubblewrap; 0: reaped */
 	int monitor;	      /* its pidfd */
 	pid_t init_pid;	      /* PID 1 as this host numbers it */
@@ -51,9 +54,19 @@ enum status hull_start(struct hull *h, int *control, int pipes[3],
 
 /* After WIRE_INIT_READY: find PID 1. Its pidfd (the caller's), or -1. */
 int hull_hold_init(struct hull *h);
-/* Then give it the writable folders. ST_OK, ST_CLOSED, ST_IO. */
-enum status hull_furnish(const struct hull *h, int init)
+/* Then give it the writable folders, and for a warm start the hook (NULL: for
+ * a cold one). ST_OK, ST_CLOSED, ST_IO. */
+enum status hull_furnish(struct hull *h, int init, const struct hook *hook)
     __attribute__((warn_unused_result));
+/* Take the hook away again. */
+enum status hull_lift(const struct hull *h, int init, const struct hook *hook)
+    __attribute__((warn_unused_result));
+
+/* Other limits from now on, before the job's program runs. */
+enum status hull_limit(struct hull *h, int init, const struct limits *limits)
+    __attribute__((warn_unused_result));
+/* While it starts ahead of any job it makes way for those that run. */
+void hull_yield(const struct hull *h, bool yield);
 
 struct hull_use {
 	uint64_t memory; /* bytes now, other than files; 0: cannot be told */
@@ -66,6 +79,15 @@ struct hull_use {
  * meter's or cgroup's failure. */
 enum status hull_use(struct hull_use *out, const struct hull *h, int init)
     __attribute__((warn_unused_result));
+
+/* Only the counters, which outlive the processes; memory stays 0. False: there
+ * are none. */
+bool hull_counters(struct hull_use *out, const struct hull *h);
+
+/* Does nothing of the program's run any more, that is, is there nothing but
+ * bubblewrap, PID 1 and at most one process that is past its last instruction?
+ * False where that cannot be told. */
+bool hull_alone(const struct hull *h);
 
 /* SIGKILL all there is; init is PID 1's pidfd or -1. */
 void hull_kill(const struct hull *h, int init);

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/hex.h"
 #include "base/io.h"
 #include "base/log.h"
 #include "base/own.h"
@@ -30,9 +31,34 @@ job_free(struct job *j)
 	free(j->files);
 	free_list(j->args, j->n_args);
 	free_list(j->env, j->n_env);
+	free_list(j->outputs, j->n_outputs);
 	free(j->source);
 	free(j->stdin_data);
 	*j = (struct job){ 0 };
+}
+
+bool
+job_offers(const struct conf_runtime *r, const char *what)
+{
+	for (char **w = r->helper_does; w != NULL && *w != NULL; w++) {
+		if (strcmp(*w, what) == 0)
+			return true;
+	}
+	return false;
+}
+
+uint32_t
+job_flags(const struct job *j)
+{
+	return (j->evaluate ? WIRE_JOB_EVALUATE : 0) |
+	       (j->wants_outputs ? WIRE_JOB_OUTPUTS : 0) |
+	       (j->figures ? WIRE_JOB_FIGURES : 0);
+}
+
+bool
+job_hooked(const struct job *j)
+{
+	return j->evaluate || j->figures;
 }
 
 /* An image while it is written: the first failure sticks. */
@@ -64,6 +90,23 @@ put_record(struct image *im, enum wire_kind kind, const char *path,
 	append(im, data, len);
 }
 
+static void
+put_helper(struct image *im, const struct conf_runtime *r)
+{
+	const char *coded = r->helper_text != NULL ? r->helper_text : "";
+	OWN_BUF struct buf text;
+	enum status st = ST_BUG;
+
+	buf_init(&text, strlen(coded));
+	st = hex_unbase64(&text, coded, strlen(coded));
+	if (st == ST_OK && text.len == 0)
+		st = ST_FORMAT;
+	if (st == ST_OK)
+		put_record(im, WIRE_HELPER, NULL, buf_cstr(&text), text.len);
+	else if (im->st == ST_OK)
+		im->st = st;
+}
+
 /* The order is the image's (wire.h): init writes the entry file first, so that
  * a file of the same name is refused and not the other way round. */
 static void
@@ -77,6 +120,11 @@ put_job(struct image *im, const struct job *j)
 		put_record(im, WIRE_ARG, NULL, j->args[i], strlen(j->args[i]));
 	for (size_t i = 0; i < j->n_env; i++)
 		put_record(im, WIRE_ENV, NULL, j->env[i], strlen(j->env[i]));
+	for (size_t i = 0; i < j->n_outputs; i++)
+		put_record(im, WIRE_OUTPUT, NULL, j->outputs[i],
+		    strlen(j->outputs[i]));
+	if (job_hooked(j))
+		put_helper(im, j->runtime);
 	if (j->stdin_len > 0)
 		put_record(im, WIRE_STDIN, NULL, j->stdin_data, j->stdin_len);
 }
@@ -94,7 +142,7 @@ job_image(int *fd, uint64_t *len, uint64_t *stdin_at, const struct job *j)
 	}
 	put_job(&im, j);
 	if (im.st != ST_OK)
-		return ST_IO;
+		return im.st == ST_FORMAT ? ST_FORMAT : ST_IO;
 	if (fcntl(mem, F_ADD_SEALS,
 		F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0) {
 		log_err("seal the job image: %s", strerror(errno));

@@ -1,29 +1,25 @@
 #include "box/run.h"
 
-#include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/io.h"
 #include "base/log.h"
 #include "base/own.h"
 #include "box/cell.h"
+#include "box/pool.h"
 #include "box/pump.h"
+#include "box/run_check.h"
 
 /* A gate that holds a slot and never comes back with a job, or never reads
  * its result, is stuck; settling takes a minute or two. */
 #define IDLE_MS 600000
 #define DELIVER_MS 30000
-
-/* All a job image can hold: a request's body and the records' heads. */
-#define IMAGE_BYTES (LIMITS_BODY + (8u << 20))
-#define SEALS (F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW)
 
 enum run_state {
 	RUN_WAITING,  /* to be admitted */
@@ -44,12 +40,17 @@ struct run {
 	struct wire_reserve ask;
 	const struct conf_runtime *runtime;
 	const char *entry;
+	struct pool *pool;
 	struct cell *cell;
+	struct cell *spent; /* a warm one that failed before its job */
+	bool warm;	    /* cell comes from the pool */
+	int pipes[3];	    /* the cell's, until there is a pump */
 	struct pump *pump;
-	bool ready; /* the sandbox waits for a job */
 	int image;
 	struct wire_job job;
 	struct verdict_evidence ev; /* once the sandbox is gone */
+	int extras;		    /* image, or -1; likewise */
+	uint64_t extras_len;
 };
 
 /* ---- to the gate ---- */
@@ -60,15 +61,42 @@ set_wait(struct run *r, int64_t ms)
 	loop_timer_set(r->loop, &r->wait, io_now_us() + ms * 1000);
 }
 
-/* The gate is gone or has got all; what the sandbox still does is in vain. */
+static void
+forget_pipes(struct run *r)
+{
+	for (int i = 0; i < 3; i++)
+		r->pipes[i] = -1;
+}
+
+static void
+close_pipes(struct run *r)
+{
+	for (int i = 0; i < 3; i++) {
+		if (r->pipes[i] >= 0)
+			close(r->pipes[i]);
+	}
+	forget_pipes(r);
+}
+
+/* The gate is gone or has got all; what the sandbox still does is in vain. One
+ * that never saw a job is as good as before. */
 static void
 done(struct run *r)
 {
+	bool unused = r->state == RUN_RESERVED && r->warm;
+
 	r->state = RUN_DONE;
 	loop_timer_clear(&r->wait);
 	loop_watch_close(r->loop, &r->sock);
-	if (r->cell != NULL)
-		cell_kill(r->cell);
+	if (r->cell == NULL)
+		return;
+	if (unused && cell_waits(r->cell) &&
+	    pool_put(r->pool, r->cell, r->pipes, r->runtime, r->entry)) {
+		r->cell = NULL;
+		forget_pipes(r);
+		return;
+	}
+	cell_kill(r->cell);
 }
 
 static void
@@ -79,16 +107,16 @@ watch(struct run *r, uint32_t events)
 		done(r);
 }
 
-/* Send a message; false if the gate cannot take it now (or at all: then the
- * run is done). */
+/* Send a message, with fd unless it is -1; false if the gate cannot take it now
+ * (or at all: then the run is done). */
 static bool
-tell(struct run *r, const void *m, size_t len)
+tell_with(struct run *r, const void *m, size_t len, int fd)
 {
 	enum status st = ST_BUG;
 
 	if (r->state == RUN_DONE)
 		return true;
-	st = io_send_msg(r->sock.fd, m, len, -1, MSG_DONTWAIT);
+	st = io_send_msg(r->sock.fd, m, len, fd, MSG_DONTWAIT);
 	if (st == ST_OK)
 		return true;
 	if (st == ST_TIMEOUT) {
@@ -97,6 +125,12 @@ tell(struct run *r, const void *m, size_t len)
 	}
 	done(r);
 	return true;
+}
+
+static bool
+tell(struct run *r, const void *m, size_t len)
+{
+	return tell_with(r, m, len, -1);
 }
 
 static void
@@ -155,7 +189,8 @@ deliver(struct run *r)
 		refuse(r, ST_SANDBOX_SETUP_FAILED, result.text);
 		return;
 	}
-	if (tell(r, &result, sizeof(result)))
+	result.extras_len = r->extras_len;
+	if (tell_with(r, &result, sizeof(result), r->extras))
 		done(r);
 }
 
@@ -187,8 +222,20 @@ static void
 load(struct run *r)
 {
 	OWN_FD int image = own_steal_fd(&r->image);
+	const struct pump_hooks hooks = {
+		.emit = on_emit, .over = on_over, .ctx = r
+	};
+	enum status st = ST_BUG;
 
-	cell_load(r->cell, image, r->job.image_len);
+	st = pump_open(
+	    &r->pump, r->loop, r->pipes, r->ask.limits.output_bytes, &hooks);
+	forget_pipes(r);
+	if (st != ST_OK) {
+		refuse(r, ST_SANDBOX_SETUP_FAILED, "no memory for the output");
+		cell_kill(r->cell);
+		return;
+	}
+	cell_load(r->cell, image, r->job.image_len, r->job.flags);
 	pump_feed(
 	    r->pump, own_steal_fd(&image), r->job.stdin_at, r->job.stdin_len);
 }
@@ -198,7 +245,6 @@ on_ready(void *ctx)
 {
 	struct run *r = ctx;
 
-	r->ready = true;
 	if (r->state == RUN_LOADED)
 		load(r);
 }
@@ -215,6 +261,46 @@ on_started(void *ctx)
 	pump_start(r->pump);
 }
 
+static void on_ended(void *ctx);
+
+static struct cell_hooks
+hooks_of(struct run *r)
+{
+	const struct cell_hooks hooks = { .ready = on_ready,
+		.started = on_started,
+		.ended = on_ended,
+		.ctx = r };
+
+	return hooks;
+}
+
+static bool
+open_cell(struct run *r)
+{
+	const struct cell_hooks hooks = hooks_of(r);
+
+	const struct hook *hook = NULL;
+
+	if (r->ask.hooked != 0) {
+		hook = pool_hook(r->pool, r->runtime, r->entry);
+		if (hook == NULL)
+			return false;
+	}
+	return cell_open(&r->cell, r->pipes, r->loop, r->host, r->runtime,
+		   r->entry, &r->ask.limits, hook, &hooks) == ST_OK;
+}
+
+/* In place of a warm sandbox that failed before it had its job. */
+static bool
+start_cold(struct run *r)
+{
+	r->spent = r->cell;
+	r->cell = NULL;
+	r->warm = false;
+	close_pipes(r);
+	return open_cell(r);
+}
+
 static void
 on_ended(void *ctx)
 {
@@ -224,6 +310,12 @@ on_ended(void *ctx)
 
 	if (r->state == RUN_DONE || r->state == RUN_REFUSED)
 		return;
+	if (r->warm && r->pump == NULL) {
+		if (!start_cold(r))
+			refuse(r, ST_SANDBOX_UNAVAILABLE,
+			    "no sandbox can be started now");
+		return;
+	}
 	if (st == ST_SANDBOX_INVALID_REQUEST) {
 		(void)snprintf(text, sizeof(text),
 		    "source and files do not fit workDirBytes (%llu)",
@@ -236,27 +328,14 @@ on_ended(void *ctx)
 		return;
 	}
 	r->state = RUN_ENDED;
+	r->extras = cell_extras(r->cell, &r->extras_len);
+	if (r->extras < 0)
+		r->extras_len = 0;
 	set_wait(r, DELIVER_MS);
 	deliver(r);
 }
 
 /* ---- from the gate ---- */
-
-/* Is fd a job image as m describes it? */
-static bool
-job_ok(const struct wire_job *m, int fd)
-{
-	struct stat s;
-	int seals;
-
-	if (m->image_len == 0 || m->image_len > IMAGE_BYTES ||
-	    m->stdin_at > m->image_len ||
-	    m->stdin_len > m->image_len - m->stdin_at)
-		return false;
-	seals = fcntl(fd, F_GET_SEALS);
-	return seals >= 0 && (seals & SEALS) == SEALS && fstat(fd, &s) == 0 &&
-	       s.st_size >= 0 && (uint64_t)s.st_size == m->image_len;
-}
 
 static void
 on_job(struct run *r, const struct wire_job *m, size_t len, int fd)
@@ -267,7 +346,7 @@ on_job(struct run *r, const struct wire_job *m, size_t len, int fd)
 	if (r->state == RUN_REFUSED)
 		return;
 	if (r->state != RUN_RESERVED || len != sizeof(*m) ||
-	    m->type != WIRE_JOB || !job_ok(m, image)) {
+	    !run_check_job(m, image)) {
 		log_err("gate sent a job that is none");
 		done(r);
 		return;
@@ -276,7 +355,7 @@ on_job(struct run *r, const struct wire_job *m, size_t len, int fd)
 	r->image = own_steal_fd(&image);
 	r->state = RUN_LOADED;
 	loop_timer_clear(&r->wait);
-	if (r->ready)
+	if (cell_waits(r->cell))
 		load(r);
 }
 
@@ -322,37 +401,9 @@ on_wait(void *ctx)
 
 /* ---- making, admitting, asking ---- */
 
-/* Strings end inside, the runtime is known, the limits are sane. */
-static bool
-ask_ok(struct run *r)
-{
-	const struct wire_reserve *a = &r->ask;
-
-	if (a->type != WIRE_RESERVE ||
-	    memchr(a->runtime, '\0', sizeof(a->runtime)) == NULL ||
-	    memchr(a->entry, '\0', sizeof(a->entry)) == NULL)
-		return false;
-	r->runtime = conf_runtime(r->host->conf, a->runtime);
-	if (r->runtime == NULL)
-		return false;
-	if (strcmp(a->entry, r->runtime->entry) == 0)
-		r->entry = r->runtime->entry;
-	else if (r->runtime->entry_module != NULL &&
-		 strcmp(a->entry, r->runtime->entry_module) == 0)
-		r->entry = r->runtime->entry_module;
-	else
-		return false;
-	return a->limits.timeout_ms > 0 && a->limits.timeout_ms <= 86400000 &&
-	       a->limits.memory_bytes > 0 &&
-	       a->limits.memory_bytes <= UINT64_MAX / 4 &&
-	       a->limits.work_bytes > 0 &&
-	       a->limits.work_bytes <= UINT64_MAX / 4 &&
-	       a->limits.output_bytes <= UINT32_MAX;
-}
-
 enum status
-run_open(struct run **out, struct loop *l, struct hull_host *host, int sock,
-    const struct wire_reserve *ask)
+run_open(struct run **out, struct loop *l, struct hull_host *host,
+    struct pool *pool, int sock, const struct wire_reserve *ask)
 {
 	struct run *r = calloc(1, sizeof(*r));
 
@@ -363,12 +414,15 @@ run_open(struct run **out, struct loop *l, struct hull_host *host, int sock,
 	}
 	r->loop = l;
 	r->host = host;
+	r->pool = pool;
+	forget_pipes(r);
 	r->state = RUN_WAITING;
 	r->ask = *ask;
 	r->image = -1;
+	r->extras = -1;
 	loop_watch_init(&r->sock, sock, on_sock, r);
 	loop_timer_init(&r->wait, on_wait, r);
-	if (!ask_ok(r)) {
+	if (!run_check_ask(&r->runtime, &r->entry, ask, host->conf)) {
 		run_free(r);
 		return ST_FORMAT;
 	}
@@ -391,28 +445,18 @@ run_bytes(const struct run *r)
 void
 run_admit(struct run *r)
 {
-	const struct cell_hooks cell_hooks = { .ready = on_ready,
-		.started = on_started,
-		.ended = on_ended,
-		.ctx = r };
-	const struct pump_hooks pump_hooks = {
-		.emit = on_emit, .over = on_over, .ctx = r
-	};
-	enum status st = ST_BUG;
-	int pipes[3];
+	const struct cell_hooks hooks = hooks_of(r);
 
 	if (r->state != RUN_WAITING)
 		return;
-	st = cell_open(&r->cell, pipes, r->loop, r->host, r->runtime, r->entry,
-	    &r->ask.limits, &cell_hooks);
-	if (st == ST_OK)
-		st = pump_open(&r->pump, r->loop, pipes,
-		    r->ask.limits.output_bytes, &pump_hooks);
-	if (st != ST_OK) {
+	if (r->ask.plain != 0)
+		r->cell = pool_take(r->pool, r->pipes, r->runtime, r->entry);
+	if (r->cell != NULL) {
+		r->warm = true;
+		cell_hand_over(r->cell, &r->ask.limits, &hooks);
+	} else if (!open_cell(r)) {
 		refuse(
 		    r, ST_SANDBOX_UNAVAILABLE, "no sandbox can be started now");
-		if (r->cell != NULL)
-			cell_kill(r->cell);
 		return;
 	}
 	r->state = RUN_RESERVED;
@@ -429,6 +473,8 @@ run_abort(struct run *r)
 bool
 run_reaped(struct run *r, pid_t pid)
 {
+	if (r->spent != NULL && cell_reaped(r->spent, pid))
+		return true;
 	return r->cell != NULL && cell_reaped(r->cell, pid);
 }
 
@@ -437,17 +483,27 @@ run_look(const struct run *r)
 {
 	struct run_view v = {
 		.waits = r->state == RUN_WAITING,
-		.holds = r->cell != NULL,
+		.holds = r->cell != NULL || r->spent != NULL,
 		.running = r->state == RUN_STARTED,
 		.booting =
 		    (r->state == RUN_RESERVED || r->state == RUN_LOADED) &&
-		    !r->ready,
-		.lost = r->cell != NULL && cell_lost(r->cell),
+		    r->pump == NULL && !cell_waits(r->cell),
+		.lost = (r->cell != NULL && cell_lost(r->cell)) ||
+			(r->spent != NULL && cell_lost(r->spent)),
 		.runtime = r->runtime,
 	};
 
 	v.busy = v.holds || (r->state >= RUN_RESERVED && r->state <= RUN_ENDED);
 	return v;
+}
+
+static void
+free_closed(struct cell **c)
+{
+	if (*c == NULL || !cell_closed(*c))
+		return;
+	cell_free(*c);
+	*c = NULL;
 }
 
 bool
@@ -460,11 +516,9 @@ run_over(struct run *r)
 		r->pump = NULL;
 	}
 	/* A result that the gate is slow to take needs no slot. */
-	if (r->cell != NULL && cell_closed(r->cell)) {
-		cell_free(r->cell);
-		r->cell = NULL;
-	}
-	return r->state == RUN_DONE && r->cell == NULL;
+	free_closed(&r->cell);
+	free_closed(&r->spent);
+	return r->state == RUN_DONE && r->cell == NULL && r->spent == NULL;
 }
 
 void
@@ -473,10 +527,14 @@ run_free(struct run *r)
 	if (r == NULL)
 		return;
 	cell_free(r->cell);
+	cell_free(r->spent);
 	pump_close(r->pump);
+	close_pipes(r);
 	loop_watch_close(r->loop, &r->sock);
 	loop_timer_clear(&r->wait);
 	if (r->image >= 0)
 		close(r->image);
+	if (r->extras >= 0)
+		close(r->extras);
 	free(r);
 }

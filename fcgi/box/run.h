@@ -15,18 +15,20 @@
 #include "box/hull.h"
 #include "box/loop.h"
 
+struct pool;
 struct run;
 
 /* Take in a reservation, which is checked, and sock, taken also on failure.
  * The run waits to be admitted. ST_OK; ST_FORMAT, ST_NOMEM, ST_IO. */
 enum status run_open(struct run **out, struct loop *l, struct hull_host *host,
-    int sock, const struct wire_reserve *ask)
+    struct pool *pool, int sock, const struct wire_reserve *ask)
     __attribute__((warn_unused_result));
 
 /* Memory of the host that it may take. */
 uint64_t run_bytes(const struct run *r);
 
-/* Give it a slot: tells the gate and starts the sandbox. */
+/* Give it a slot: tells the gate, and takes a sandbox that waits ready or
+ * starts one. */
 void run_admit(struct run *r);
 /* Send it away (only while it waits). */
 void run_refuse(struct run *r, enum status st, const char *text);

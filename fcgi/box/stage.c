@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -12,6 +13,7 @@
 #include "base/log.h"
 #include "base/own.h"
 #include "box/filter.h"
+#include "box/root.h"
 
 #define ARGS_BYTES (256u << 10)
 
@@ -23,6 +25,7 @@ struct stage {
 	 * that matches nothing is no bind. */
 	glob_t binds[CONF_RUNTIMES];
 	bool globbed[CONF_RUNTIMES];
+	struct root roots[CONF_RUNTIMES]; /* of those with a rootfs */
 };
 
 /* A descriptor that holds data, sealed and at offset 0, or -1. */
@@ -49,13 +52,21 @@ memory_file(const char *name, const void *data, size_t len)
 static enum status
 expand(glob_t *out, const struct conf_runtime *r)
 {
+	const char *rootfs = r->rootfs != NULL ? r->rootfs : "";
 	int flags = GLOB_NOSORT, rc;
 
 	for (char **b = r->binds; b != NULL && *b != NULL; b++) {
-		rc = glob(*b, flags, NULL, out);
+		OWN_FREE char *pattern = NULL;
+
+		if (asprintf(&pattern, "%s%s", rootfs, *b) < 0) {
+			pattern = NULL;
+			return ST_NOMEM;
+		}
+		rc = glob(pattern, flags, NULL, out);
 		flags |= GLOB_APPEND;
 		if (rc != 0 && rc != GLOB_NOMATCH) {
-			log_err("runtime %s: cannot look for %s", r->name, *b);
+			log_err(
+			    "runtime %s: cannot look for %s", r->name, pattern);
 			return rc == GLOB_NOSPACE ? ST_NOMEM : ST_IO;
 		}
 	}
@@ -85,6 +96,8 @@ stage_open(struct stage **out, const struct conf *c)
 	for (size_t i = 0; st == ST_OK && i < c->n_runtimes; i++) {
 		st = expand(&s->binds[i], &c->runtimes[i]);
 		s->globbed[i] = true;
+		if (st == ST_OK && c->runtimes[i].rootfs != NULL)
+			st = root_look(&s->roots[i], c->runtimes[i].rootfs);
 	}
 	if (st != ST_OK) {
 		stage_close(s);
@@ -113,6 +126,7 @@ stage_close(struct stage *s)
 	for (size_t i = 0; i < CONF_RUNTIMES; i++) {
 		if (s->globbed[i])
 			globfree(&s->binds[i]);
+		root_free(&s->roots[i]);
 	}
 	free(s);
 }
@@ -138,6 +152,7 @@ stage_dress(struct bwrap_policy *p, const struct stage *s)
 	size_t which = (size_t)(p->runtime - s->conf->runtimes);
 
 	p->binds = s->binds[which].gl_pathv;
+	p->root = p->runtime->rootfs != NULL ? &s->roots[which] : NULL;
 	p->args = -1;
 	p->filter = reopen_high(s->filter);
 	st = p->filter < 0 ? ST_IO : ST_OK;

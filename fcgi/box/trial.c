@@ -24,27 +24,30 @@
 #include "box/work.h"
 
 #define TRIAL_MS 10000
+#define WORK_BYTES (16u << 20)
+/* As for a run (hull.c). */
+#define TASKS (LIMITS_TASKS + 4)
 
 /* What the child tells at its end. */
 struct said {
 	enum status st;
 	char text[200];
+	int wait_status;
+	uint64_t oom_kills;
 };
 
 /* The trial as the child has it. Descriptors end with the child. */
 struct trial {
 	struct conf conf; /* one runtime: the one to try */
 	struct bwrap_policy policy;
+	struct cgroup *group; /* NULL: none */
 	int control;
 	int status;
-	int log; /* what bubblewrap says */
+	int log;    /* what bubblewrap says */
+	int output; /* what the program says; ours too, and so closed there */
 	int64_t deadline_ms;
 	struct said said;
 };
-
-static char true_path[] = "/usr/bin/true";
-static char true_entry[] = "main";
-static char *true_command[] = { true_path, NULL };
 
 static bool
 failed(struct trial *t, const char *step, const char *what)
@@ -56,18 +59,19 @@ failed(struct trial *t, const char *step, const char *what)
 
 /* ---- in the child ---- */
 
-static bool
-become_user(struct trial *t, uid_t uid, gid_t gid)
+/* 0 or errno. */
+static int
+become_user(uid_t uid, gid_t gid)
 {
 	/* Nothing of this outlives who asked. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (geteuid() != 0)
-		return true;
+		return 0;
 	if (setgroups(0, NULL) < 0 || setresgid(gid, gid, gid) < 0 ||
 	    setresuid(uid, uid, uid) < 0)
-		return failed(t, "change user", strerror(errno));
+		return errno;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	return true;
+	return 0;
 }
 
 static int
@@ -91,8 +95,8 @@ open_ends(struct trial *t, const char *init)
 	p->control = high(pair[1]);
 	p->status = high(status[1]);
 	p->in = high(open("/dev/null", O_RDWR | O_CLOEXEC));
-	p->out = high(fcntl(p->in, F_DUPFD_CLOEXEC, 0));
-	p->err = high(fcntl(p->in, F_DUPFD_CLOEXEC, 0));
+	p->out = high(fcntl(t->output, F_DUPFD_CLOEXEC, 0));
+	p->err = high(fcntl(t->output, F_DUPFD_CLOEXEC, 0));
 	p->init = high(open(init, O_RDONLY | O_CLOEXEC));
 	if (p->init < 0)
 		return failed(t, init, strerror(errno));
@@ -127,6 +131,17 @@ failed_inside(struct trial *t, const char *step)
 }
 
 static bool
+open_group(struct trial *t, const struct trial_ask *ask)
+{
+	if (ask->group == NULL)
+		return true;
+	if (cgroup_open(&t->group, ask->kind, ask->group, 0) != ST_OK ||
+	    cgroup_limit(t->group, ask->memory_bytes, TASKS) != ST_OK)
+		return failed(t, "cgroup", "its limits cannot be set");
+	return true;
+}
+
+static bool
 start(struct trial *t, struct spawn_child *child)
 {
 	struct stage *stage = NULL;
@@ -135,7 +150,8 @@ start(struct trial *t, struct spawn_child *child)
 	if (st == ST_OK)
 		st = stage_dress(&t->policy, stage);
 	if (st == ST_OK) {
-		st = spawn_bwrap(child, &t->policy, NULL, t->policy.in, t->log);
+		st = spawn_bwrap(
+		    child, &t->policy, t->group, t->policy.in, t->log);
 		stage_undress(&t->policy);
 	}
 	stage_close(stage);
@@ -197,17 +213,19 @@ prepare(struct trial *t)
 }
 
 static bool
-run(struct trial *t)
+run(struct trial *t, char *source)
 {
 	struct job j = { .entry = t->policy.entry,
+		.source = source,
+		.source_len = strlen(source),
 		.limits = t->conf.tiers[0].limits };
 	struct wire_init_job m = {
 		.type = WIRE_INIT_JOB, .cores = 1, .limits = j.limits
 	};
+	struct cgroup_use use;
 	OWN_FD int image = -1;
 	uint64_t stdin_at;
 	union message got;
-	char text[64];
 
 	if (job_image(&image, &m.image_len, &stdin_at, &j) != ST_OK ||
 	    io_send_msg(t->control, &m, sizeof(m), image, 0) != ST_OK)
@@ -221,23 +239,26 @@ run(struct trial *t)
 	}
 	if (got.type != WIRE_INIT_REPORT)
 		return failed(t, "run a program", "no report");
-	if (got.report.wait_status == 0)
-		return true;
-	snprintf(text, sizeof(text), "an empty program ended with status %#x",
-	    (unsigned)got.report.wait_status);
-	return failed(t, t->policy.runtime->command[0], text);
+	t->said.wait_status = got.report.wait_status;
+	if (t->group != NULL && cgroup_use(t->group, &use) == ST_OK)
+		t->said.oom_kills = use.oom_kills;
+	return true;
 }
 
 /* The child. */
 static void
-try_it(struct trial *t, const char *init, uid_t uid, gid_t gid)
+try_it(struct trial *t, const struct trial_ask *ask)
 {
 	struct spawn_child child = { -1, -1 };
+	OWN_FREE char *source = strdup(ask->source);
+	int error = become_user(ask->uid, ask->gid);
 
-	if (!become_user(t, uid, gid) || !open_ends(t, init) ||
-	    !start(t, &child))
+	if (error != 0)
+		failed(t, "change user", strerror(error));
+	if (error != 0 || source == NULL || !open_ends(t, ask->conf->init) ||
+	    !open_group(t, ask) || !start(t, &child))
 		return;
-	if (prepare(t) && run(t))
+	if (prepare(t) && run(t, source))
 		t->said.st = ST_OK;
 	/* Let go, all of it ends by itself; bubblewrap last, which reaps PID
 	 * 1. What does not is killed. */
@@ -252,60 +273,94 @@ try_it(struct trial *t, const char *init, uid_t uid, gid_t gid)
 /* ---- outside ---- */
 
 static void
-set_up(struct trial *t, const struct conf *c, const struct conf_runtime *r)
+set_up(struct trial *t, const struct trial_ask *ask)
 {
-	struct conf_runtime *one = &t->conf.runtimes[0];
-
-	*one = (struct conf_runtime){
-		.name = true_entry, .entry = true_entry, .command = true_command
-	};
-	if (r != NULL)
-		*one = *r;
+	t->conf.runtimes[0] = *ask->runtime;
 	t->conf.n_runtimes = 1;
 	t->conf.tiers[0].limits =
-	    (struct limits){ .timeout_ms = TRIAL_MS, .work_bytes = 16u << 20 };
-	t->policy.bwrap = c->bwrap;
-	t->policy.runtime = one;
-	t->policy.entry = one->entry;
+	    (struct limits){ .timeout_ms = TRIAL_MS, .work_bytes = WORK_BYTES };
+	t->policy.bwrap = ask->conf->bwrap;
+	t->policy.runtime = &t->conf.runtimes[0];
+	t->policy.entry = ask->runtime->entry;
 	t->deadline_ms = io_now_ms() + TRIAL_MS;
 	/* Should the child die without a word. */
 	failed(t, "sandbox trial", "took too long or was killed");
 }
 
+/* Wait for a child until deadline_ms at most; its raw wait status. */
+static int
+finish(pid_t pid, int64_t deadline_ms)
+{
+	OWN_FD int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	int status = 0;
+
+	if (pidfd < 0 || io_wait(pidfd, POLLIN, deadline_ms) != ST_OK)
+		kill(pid, SIGKILL);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		continue;
+	return status;
+}
+
+static void
+tell(struct trial_told *out, const struct trial *t, int64_t begin)
+{
+	ssize_t n = pread(t->output, out->output, TRIAL_OUTPUT - 1, 0);
+
+	out->output[n > 0 ? n : 0] = '\0';
+	out->ms = (uint64_t)(io_now_ms() - begin);
+	out->wait_status = t->said.wait_status;
+	out->oom_kills = t->said.oom_kills;
+}
+
 enum status
-trial_run(uint64_t *ms, const struct conf *c, const struct conf_runtime *r,
-    uid_t uid, gid_t gid, struct fault *f)
+trial_run(struct trial_told *out, const struct trial_ask *ask, struct fault *f)
 {
 	int64_t begin = io_now_ms();
 	struct trial *t = mmap(NULL, sizeof(*t), PROT_READ | PROT_WRITE,
 	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	OWN_FD int pidfd = -1;
 	enum status st = ST_BUG;
 	pid_t pid;
 
 	if (t == MAP_FAILED)
 		return fault_set(f, ST_REFUSED, "mmap: %s", strerror(errno));
-	set_up(t, c, r);
-	pid = fork();
+	set_up(t, ask);
+	t->output = memfd_create("output", MFD_CLOEXEC);
+	pid = t->output < 0 ? -1 : fork();
 	if (pid == 0) {
-		try_it(t, c->init, uid, gid);
+		try_it(t, ask);
 		_exit(0);
 	}
 	if (pid < 0) {
 		st = fault_set(f, ST_REFUSED, "fork: %s", strerror(errno));
 		goto out;
 	}
-	pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	if (pidfd < 0 ||
-	    io_wait(pidfd, POLLIN, t->deadline_ms + TRIAL_MS / 5) != ST_OK)
-		kill(pid, SIGKILL);
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		continue;
-	*ms = (uint64_t)(io_now_ms() - begin);
+	(void)finish(pid, t->deadline_ms + TRIAL_MS / 5);
+	tell(out, t, begin);
 	st = t->said.st;
 	if (st != ST_OK)
 		fault_set(f, ST_REFUSED, "%s", t->said.text);
 out:
+	if (t->output >= 0)
+		close(t->output);
 	munmap(t, sizeof(*t));
 	return st;
+}
+
+int
+trial_reach(const char *path, uid_t uid, gid_t gid)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		int error = become_user(uid, gid);
+
+		if (error == 0 && open(path, O_RDONLY | O_CLOEXEC) < 0)
+			error = errno;
+		_exit(error);
+	}
+	if (pid < 0)
+		return errno;
+	status = finish(pid, io_now_ms() + TRIAL_MS);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : EIO;
 }

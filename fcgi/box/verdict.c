@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "box/filter.h"
+
 /* The kernel charges in batches, so it refuses a little before the limit: up
  * to a huge page and what its per-CPU caches hold. */
 #define WALL_SLACK (8u << 20)
@@ -112,29 +114,90 @@ by_limit_of_time(struct wire_result *out, const struct verdict_evidence *ev)
 	    (number)ev->limits.timeout_ms, (number)ev->duration_us / 1000);
 }
 
+/* An engine with a limit of its own, which V8 derives from the host's memory,
+ * aborts where that one is reached first. */
+static bool
+gave_up(const struct wire_result *out, const struct verdict_evidence *ev)
+{
+	return out->signal == SIGABRT &&
+	       ev->memory_used >= ev->limits.memory_bytes / 4 * 3;
+}
+
+static const char *
+times(uint32_t n)
+{
+	return n == 1 ? "time" : "times";
+}
+
+/* A failed program was refused something. That need not be why it failed, but
+ * is what its author wants to know first. */
+static void
+refused(
+    struct wire_result *out, const struct verdict_evidence *ev, const char *end)
+{
+	const struct wire_seen *seen = &ev->seen;
+
+	if (seen->network > 0) {
+		out->status = ST_EXECUTION_RUNTIME_ERROR_NETWORK_DISABLED;
+		say(out,
+		    "there is no network: the program tried to reach it %u "
+		    "%s, and it %s",
+		    seen->network, times(seen->network), end);
+		return;
+	}
+	out->status = ST_EXECUTION_RUNTIME_ERROR_POSSIBLE_SANDBOX_DENIAL;
+	if (seen->denied > 0)
+		say(out,
+		    "the sandbox refused a system call %u %s, %s first, and it "
+		    "%s",
+		    seen->denied, times(seen->denied),
+		    filter_call(seen->first_denied), end);
+	else if (seen->writes > 0)
+		say(out,
+		    "the program tried to write outside /box and /tmp %u %s, "
+		    "and it %s",
+		    seen->writes, times(seen->writes), end);
+	else
+		say(out, "the sandbox refused a foreign system call: it %s",
+		    end);
+}
+
 static void
 by_itself(struct wire_result *out, const struct verdict_evidence *ev)
 {
-	const char *full = ev->box_full ? "; no room was left for files" : "";
-	const char *name;
+	const char *name,
+	    *full = ev->box_full ? "; no room was left for files" : "";
+	char end[96];
 
 	if (out->signal == 0 && out->exit_code == 0) {
 		out->status = ST_OK;
 		return;
 	}
-	out->status = ST_EXECUTION_RUNTIME_ERROR;
-	if (out->signal == 0) {
-		say(out, "the program ended with exit code %d%s",
+	name = sigabbrev_np(out->signal);
+	if (out->signal == 0)
+		(void)snprintf(end, sizeof(end), "ended with exit code %d%s",
 		    out->exit_code, full);
+	else
+		(void)snprintf(end, sizeof(end),
+		    "was ended by signal %d (SIG%s)%s", out->signal,
+		    name == NULL ? "?" : name, full);
+	if (gave_up(out, ev)) {
+		out->status = ST_EXECUTION_MEMORY_LIMIT_EXCEEDED;
+		say(out,
+		    "the program %s with %llu bytes in use other than files, "
+		    "of a memory limit of %llu",
+		    end, (number)ev->memory_used,
+		    (number)ev->limits.memory_bytes);
 		return;
 	}
-	/* Only the filter's answer to a foreign system call interface. */
-	if (out->signal == SIGSYS)
-		out->status =
-		    ST_EXECUTION_RUNTIME_ERROR_POSSIBLE_SANDBOX_DENIAL;
-	name = sigabbrev_np(out->signal);
-	say(out, "the program was ended by signal %d (SIG%s)%s", out->signal,
-	    name == NULL ? "?" : name, full);
+	/* SIGSYS is the filter's answer to a foreign system call interface. */
+	if (ev->seen.network > 0 || ev->seen.denied > 0 ||
+	    ev->seen.writes > 0 || out->signal == SIGSYS) {
+		refused(out, ev, end);
+		return;
+	}
+	out->status = ST_EXECUTION_RUNTIME_ERROR;
+	say(out, "the program %s", end);
 }
 
 static enum status

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -19,6 +20,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/own.h"
+#include "box/hook.h"
 
 #define WAIT_MS 2000
 
@@ -35,16 +37,31 @@ struct door {
 	int user;
 };
 
-/* Mount the tree. In the child, inside. 0 or errno. */
+/* What the child does inside. */
+struct task {
+	bool mount;
+	bool lift;
+	const struct hook *hook;
+	char options[96]; /* of the tree; "": leave it alone */
+};
+
+/* 0 or errno. */
 static int
-mount_all(const char *options)
+mount_all(const struct task *t)
 {
+	int error = 0;
+
 	umask(0);
 	/* /tmp is where the whole is set up; its own part then covers it. */
-	if (mount("tmpfs", "/tmp", "tmpfs", FLAGS, options) < 0 ||
+	if (mount("tmpfs", "/tmp", "tmpfs", FLAGS, t->options) < 0 ||
 	    mkdir("/tmp/box", 0755) < 0 || mkdir("/tmp/tmp", 01777) < 0 ||
-	    mkdir("/tmp/shm", 01777) < 0 ||
-	    mount("/tmp/box", "/box", NULL, MS_BIND, NULL) < 0 ||
+	    mkdir("/tmp/shm", 01777) < 0)
+		return errno;
+	if (t->hook != NULL)
+		error = hook_lay(t->hook, "/tmp/hook");
+	if (error != 0)
+		return error;
+	if (mount("/tmp/box", "/box", NULL, MS_BIND, NULL) < 0 ||
 	    mount("/tmp/shm", "/dev/shm", NULL, MS_BIND, NULL) < 0 ||
 	    mount("/tmp/tmp", "/tmp", NULL, MS_BIND, NULL) < 0)
 		return errno;
@@ -53,12 +70,18 @@ mount_all(const char *options)
 
 /* The child. Its exit status is 0 or errno. */
 static int
-enter_and_mount(const struct door *door, const char *options)
+enter_and_do(const struct door *door, const struct task *t)
 {
 	if (setns(door->user, CLONE_NEWUSER) < 0 ||
 	    setns(door->mounts, CLONE_NEWNS) < 0)
 		return errno;
-	return mount_all(options);
+	if (t->mount)
+		return mount_all(t);
+	if (t->lift)
+		return hook_lift(t->hook);
+	if (mount(NULL, "/tmp", NULL, MS_REMOUNT | FLAGS, t->options) < 0)
+		return errno;
+	return 0;
 }
 
 static enum status
@@ -107,21 +130,18 @@ finish(pid_t child)
 	}
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return ST_OK;
-	log_err("mount the work folders: %s",
+	log_err("work folders: %s",
 	    WIFEXITED(status) ? strerror(WEXITSTATUS(status)) : "killed");
 	return ST_IO;
 }
 
-enum status
-work_mount(pid_t init, int pidfd, uint64_t work_bytes)
+static enum status
+inside(pid_t init, int pidfd, const struct task *t)
 {
 	struct door door = { -1, -1 };
 	enum status st = ST_BUG;
-	char options[96];
 	pid_t child;
 
-	snprintf(options, sizeof(options), "size=%llu,nr_inodes=%d,mode=0755",
-	    (unsigned long long)work_bytes, LIMITS_INODES + OWN_INODES);
 	st = open_door(&door, init);
 	/* Asked after the door was opened: alive now, so it was that
 	 * process's door. */
@@ -131,7 +151,7 @@ work_mount(pid_t init, int pidfd, uint64_t work_bytes)
 		goto out;
 	child = fork();
 	if (child == 0)
-		_exit(enter_and_mount(&door, options));
+		_exit(enter_and_do(&door, t));
 	if (child < 0) {
 		log_err("fork: %s", strerror(errno));
 		st = ST_IO;
@@ -144,4 +164,46 @@ out:
 	if (door.mounts >= 0)
 		close(door.mounts);
 	return st;
+}
+
+static void
+set_options(struct task *t, uint64_t work_bytes)
+{
+	(void)snprintf(t->options, sizeof(t->options),
+	    "size=%llu,nr_inodes=%d,mode=0755", (unsigned long long)work_bytes,
+	    LIMITS_INODES + OWN_INODES);
+}
+
+enum status
+work_mount(pid_t init, int pidfd, uint64_t work_bytes)
+{
+	return work_mount_hook(init, pidfd, work_bytes, NULL);
+}
+
+enum status
+work_mount_hook(
+    pid_t init, int pidfd, uint64_t work_bytes, const struct hook *hook)
+{
+	struct task t = { .mount = true, .hook = hook };
+
+	set_options(&t, work_bytes);
+	return inside(init, pidfd, &t);
+}
+
+enum status
+work_lift_hook(pid_t init, int pidfd, const struct hook *hook)
+{
+	const struct task t = { .lift = true, .hook = hook };
+
+	return inside(init, pidfd, &t);
+}
+
+enum status
+work_resize(pid_t init, int pidfd, uint64_t work_bytes)
+{
+	struct task t = { .mount = false };
+
+	(void)snprintf(t.options, sizeof(t.options), "size=%llu",
+	    (unsigned long long)work_bytes);
+	return inside(init, pidfd, &t);
 }

@@ -119,6 +119,8 @@ receipt_put(struct buf *out, const struct receipt *r)
 	price_dollars(dollars, r->price_micros);
 	price_number(number, r->price_micros);
 	buf_addc(out, '{');
+	if (r->extras_digest != NULL)
+		put_string(out, "extrasDigest", r->extras_digest);
 	put_uint(out, "issuedAt", r->issued_at);
 	put_limits(out, &r->limits);
 	put_string(out, "outputDigest", r->output_digest);
@@ -151,6 +153,36 @@ receipt_output_digest(char out[65], const struct receipt *r,
 	json_key(&b, "stdout");
 	json_put_bytes(&b, out_text, out_len);
 	put_truncated(&b, r);
+	buf_addc(&b, '}');
+	st = buf_status(&b);
+	if (st != ST_OK)
+		return st;
+	return jcs_sha256(out, b.data, b.len);
+}
+
+/* The text of a member that was asked for, or null. */
+static void
+put_given(struct buf *out, const char *name, const struct buf *text)
+{
+	json_key(out, name);
+	if (text != NULL)
+		buf_add(out, text->data, text->len);
+	else
+		buf_adds(out, "null");
+}
+
+enum status
+receipt_extras_digest(
+    char out[65], const struct buf *outputs, const struct buf *result)
+{
+	size_t n = outputs != NULL ? outputs->len : 0;
+	OWN_BUF struct buf b;
+	enum status st = ST_BUG;
+
+	buf_init(&b, n + (result != NULL ? result->len : 0) + FRAME);
+	buf_addc(&b, '{');
+	put_given(&b, "outputs", outputs);
+	put_given(&b, "result", result);
 	buf_addc(&b, '}');
 	st = buf_status(&b);
 	if (st != ST_OK)

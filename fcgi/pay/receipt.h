@@ -17,6 +17,7 @@
 struct receipt {
 	const char *request_digest;
 	const char *output_digest;
+	const char *extras_digest; /* NULL: neither value nor files asked for */
 	const char *payer;
 	const char *amount;
 	const char *asset;
@@ -42,5 +43,10 @@ void receipt_put(struct buf *out, const struct receipt *r);
 enum status receipt_output_digest(char out[65], const struct receipt *r,
     const char *out_text, size_t out_len, const char *err_text, size_t err_len)
     __attribute__((warn_unused_result));
+
+/* extrasDigest: SHA-256 of the JCS form of outputs and result, each given in
+ * that form; NULL: it was not asked for. ST_OK or the status of a buf. */
+enum status receipt_extras_digest(char out[65], const struct buf *outputs,
+    const struct buf *result) __attribute__((warn_unused_result));
 
 #endif

@@ -3,26 +3,28 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcgiapp.h>
-#include <limits.h>
 #include <openssl/rand.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 #include <time.h>
 
 #include "base/hex.h"
+#include "base/io.h"
+#include "base/log.h"
+#include "web/http_head.h"
+#include "web/outlet.h"
+
+/* The last bytes of a request are libfcgi's to write, which waits without end
+ * if nobody says how long. */
+#define SEND_WAIT_S 10
 
 struct http_conn {
 	FCGX_Request fcgi;
+	struct outlet out;
+	bool live; /* the answer has begun */
 };
-
-/* Every header that a caller may send or should read (api.md section 1). The
- * fourth request header looks wrong, but released clients send it (x402.md
- * 1.12). */
-static const char common_headers[] =
-    "Access-Control-Allow-Origin: *\r\n"
-    "Access-Control-Expose-Headers: PAYMENT-REQUIRED, PAYMENT-RESPONSE, "
-    "X-PAYMENT-RESPONSE, TOLLBOX-RECEIPT, Idempotency-Replayed, Retry-After, "
-    "Request-Id, Allow\r\n";
 
 enum status
 http_init(void)
@@ -204,6 +206,7 @@ http_accept(
     struct http_conn *c, struct http_request *out, const volatile bool *stop)
 {
 	const struct timespec pause = { .tv_nsec = 50000000 };
+	const struct timeval wait = { .tv_sec = SEND_WAIT_S };
 	struct http_request *q = out;
 
 	memset(q, 0, sizeof(*q));
@@ -226,6 +229,9 @@ http_accept(
 		if (r != -EINTR && r != -ECONNABORTED)
 			nanosleep(&pause, NULL);
 	}
+	if (setsockopt(c->fcgi.ipcFd, SOL_SOCKET, SO_SNDTIMEO, &wait,
+		sizeof(wait)) < 0)
+		log_warn("SO_SNDTIMEO: %s", strerror(errno));
 	q->conn = c;
 	q->method = param_or(q, "REQUEST_METHOD", "");
 	path_decode(q->path, sizeof(q->path), param_or(q, "REQUEST_URI", ""));
@@ -289,85 +295,76 @@ http_header(struct http_reply *a, const char *name, const char *value)
 	buf_adds(&a->headers, "\r\n");
 }
 
-static const char *
-reason_phrase(int status)
+static void
+begin(const struct http_request *q, int status, const struct buf *headers)
 {
-	static const struct {
-		int status;
-		const char *phrase;
-	} table[] = {
-		{ 200, "OK" },
-		{ 202, "Accepted" },
-		{ 204, "No Content" },
-		{ 400, "Bad Request" },
-		{ 402, "Payment Required" },
-		{ 404, "Not Found" },
-		{ 405, "Method Not Allowed" },
-		{ 409, "Conflict" },
-		{ 413, "Content Too Large" },
-		{ 415, "Unsupported Media Type" },
-		{ 429, "Too Many Requests" },
-		{ 500, "Internal Server Error" },
-		{ 503, "Service Unavailable" },
-	};
+	struct http_conn *c = q->conn;
+	OWN_BUF struct buf head;
 
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-		if (table[i].status == status)
-			return table[i].phrase;
-	return "Status";
+	outlet_open(&c->out, c->fcgi.ipcFd, (uint16_t)c->fcgi.requestId);
+	c->live = true;
+	buf_init(&head, HTTP_HEADERS_BYTES + 1024);
+	http_head_put(&head, q, status, buf_cstr(headers), headers->len);
+	buf_adds(&head, "\r\n");
+	if (buf_status(headers) == ST_OK && buf_status(&head) == ST_OK)
+		outlet_put(&c->out, head.data, head.len);
+	else
+		c->out.gone = true;
 }
 
-static bool
-put(FCGX_Stream *s, const void *data, size_t len)
+struct outlet *
+http_live(const struct http_request *q, const struct http_reply *head)
 {
-	const char *p = data;
+	begin(q, head->status, &head->headers);
+	return &q->conn->out;
+}
 
-	while (len > 0) {
-		int n = len > INT_MAX ? INT_MAX : (int)len;
+/* An answer whose buffers overflowed is a plain 500. */
+static void
+put_overflow(struct http_reply *a)
+{
+	buf_clear(&a->headers);
+	buf_free(&a->body);
+	buf_init(&a->body, 512);
+	a->status = 500;
+	http_header(a, "Content-Type", "application/json");
+	buf_adds(&a->body,
+	    "{\"error\":{\"code\":\"SERVICE_INTERNAL_FAILURE\",\"message\":"
+	    "\"the answer could not be built\",\"billable\":false,"
+	    "\"category\":\"internal_failure\"}}");
+}
 
-		if (FCGX_PutStr(p, n, s) != n)
-			return false;
-		p += n;
-		len -= (size_t)n;
-	}
-	return true;
+static void
+send_whole(struct http_request *q, struct http_reply *a)
+{
+	bool bodyless = a->status == 204 || strcmp(q->method, "HEAD") == 0;
+	char len[32];
+
+	if (buf_status(&a->headers) != ST_OK || buf_status(&a->body) != ST_OK)
+		put_overflow(a);
+	snprintf(len, sizeof(len), "%zu", a->body.len);
+	if (a->status != 204)
+		http_header(a, "Content-Length", len);
+	begin(q, a->status, &a->headers);
+	outlet_send(&q->conn->out, buf_cstr(&a->body),
+	    bodyless ? 0 : a->body.len, io_now_ms() + OUTLET_DRAIN_MS);
 }
 
 bool
 http_send(struct http_request *q, struct http_reply *a)
 {
-	static const char overflow[] =
-	    "{\"error\":{\"code\":\"SERVICE_INTERNAL_FAILURE\",\"message\":"
-	    "\"the answer could not be built\",\"billable\":false,"
-	    "\"category\":\"internal_failure\"}}";
-	FCGX_Stream *s = q->conn->fcgi.out;
-	char head[256];
-	bool whole =
-	    buf_status(&a->headers) == ST_OK && buf_status(&a->body) == ST_OK;
-	bool bodyless = a->status == 204 || strcmp(q->method, "HEAD") == 0;
-	size_t len = whole ? a->body.len : sizeof(overflow) - 1;
-	bool ok;
-	int n;
+	struct http_conn *c = q->conn;
+	bool whole;
 
-	n = snprintf(head, sizeof(head), "Status: %d %s\r\nRequest-Id: %s\r\n",
-	    whole ? a->status : 500, reason_phrase(whole ? a->status : 500),
-	    q->id);
-	ok = put(s, head, (size_t)n) &&
-	     put(s, common_headers, sizeof(common_headers) - 1);
-	if (whole)
-		ok = ok && put(s, a->headers.data, a->headers.len);
-	else
-		ok = ok &&
-		     FCGX_PutS("Content-Type: application/json\r\n", s) >= 0;
-	if (a->status != 204) {
-		n = snprintf(
-		    head, sizeof(head), "Content-Length: %zu\r\n", len);
-		ok = ok && put(s, head, (size_t)n);
-	}
-	ok = ok && put(s, "\r\n", 2);
-	if (!bodyless)
-		ok = ok &&
-		     put(s, whole ? (const void *)a->body.data : overflow, len);
-	FCGX_Finish_r(&q->conn->fcgi);
-	return ok;
+	if (!c->live)
+		send_whole(q, a);
+	whole = outlet_push(&c->out);
+	/* What was not sent by now is not sent any more, and half a record must
+	 * not be followed by libfcgi's last ones. */
+	if (!whole)
+		shutdown(c->fcgi.ipcFd, SHUT_RDWR);
+	outlet_free(&c->out);
+	c->live = false;
+	FCGX_Finish_r(&c->fcgi);
+	return whole;
 }

@@ -74,7 +74,16 @@ void http_header(struct http_reply *a, const char *name, const char *value);
 /* Send the answer with the headers that every answer carries (Request-Id,
  * CORS) and end the request. The body is left out for HEAD and 204. A reply
  * that overflowed its buffers becomes a plain 500. False if the web server is
- * gone; nothing else follows from that. */
+ * gone, or took nothing for outlet.h's times; nothing else follows from that.
+ */
 bool http_send(struct http_request *q, struct http_reply *a);
+
+struct outlet;
+
+/* Begin a live answer: head's status and headers, its body left out. What goes
+ * into the outlet (borrowed) from now on is the answer; http_send() then only
+ * ends the request, whatever reply it is given. */
+struct outlet *http_live(
+    const struct http_request *q, const struct http_reply *head);
 
 #endif

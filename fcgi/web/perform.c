@@ -9,12 +9,13 @@
 #include "pay/ledger.h"
 #include "web/answer.h"
 #include "web/result.h"
+#include "web/stream.h"
 
 /* The worst text: every byte a control character, six to one. */
 uint64_t
-perform_answer_bytes(const struct limits *l)
+perform_answer_bytes(const struct job *j)
 {
-	return l->output_bytes * 6 + (64u << 10);
+	return j->limits.output_bytes * 6 + result_extras_most(j) + (64u << 10);
 }
 
 static void
@@ -23,6 +24,77 @@ on_chunk(void *ctx, int stream, const uint8_t *data, size_t len)
 	struct run *r = ctx;
 
 	buf_add(&r->streams[stream - 1], data, len);
+	stream_grown(&r->live, stream);
+}
+
+/* A run is not lost for what it left behind: without a sound image, nothing
+ * came back. */
+static void
+on_extras(void *ctx, const uint8_t *image, size_t len)
+{
+	struct run *r = ctx;
+	enum status st = result_extras_read(&r->extras, &r->job,
+	    r->streams[0].len + r->streams[1].len, image, len);
+
+	if (st == ST_FORMAT)
+		log_warn("a sandbox gave a broken extras image");
+}
+
+static void
+on_idle(void *ctx, struct client_wake *next)
+{
+	struct run *r = ctx;
+
+	stream_idle(&r->live, next);
+}
+
+/* All that the answer is made of; amount is what was charged. */
+static struct result
+result_of(const struct run *r)
+{
+	return (struct result){
+		.end = &r->end,
+		.streams = r->streams,
+		.extras = &r->extras,
+		.job = &r->job,
+		.site = r->site,
+		.tier = r->tier,
+		.request_digest = r->in.digest,
+		.payer = r->payer,
+		.amount = r->amount,
+		.network = r->req.network,
+		.asset = r->req.asset,
+		.transaction = r->transaction,
+		.issued_at = (uint64_t)time(NULL),
+	};
+}
+
+static void
+put_headers(struct http_reply *a, const struct run *r)
+{
+	buf_clear(&a->headers);
+	a->status = 200;
+	http_header(a, "Content-Type", "application/json");
+	http_header(a, "Cache-Control", "private, no-store");
+	http_header(a, "Vary", "Accept");
+	answer_payment_response(
+	    a, r->pay.version, r->transaction, r->req.network, r->payer, NULL);
+}
+
+/* From here on the status is told: what fails now is an event. */
+static void
+on_start(void *ctx)
+{
+	struct run *r = ctx;
+	struct result res = result_of(r);
+	OWN_BUF struct buf payment;
+
+	buf_init(&payment, 4096);
+	if (r->live.form == STREAM_NONE)
+		return;
+	put_headers(r->a, r);
+	result_put_payment(&payment, &res);
+	stream_begin(&r->live, r->q, r->a, &payment, r->streams);
 }
 
 /* An answer that must be had again is durable before it is sent. */
@@ -73,33 +145,50 @@ given_up(struct run *r)
 }
 
 static enum status
-put_result(struct run *r, const char *amount)
+put_result(struct run *r)
 {
-	struct result res = {
-		.end = &r->end,
-		.streams = r->streams,
-		.job = &r->job,
-		.site = r->site,
-		.tier = r->tier,
-		.request_digest = r->in.digest,
-		.payer = r->payer,
-		.amount = amount,
-		.network = r->req.network,
-		.asset = r->req.asset,
-		.transaction = r->transaction,
-		.issued_at = (uint64_t)time(NULL),
-	};
+	struct result res = result_of(r);
 	struct http_reply *a = r->a;
 
+	for (int i = 0; i < 2; i++)
+		if (buf_status(&r->streams[i]) != ST_OK)
+			return buf_status(&r->streams[i]);
 	buf_free(&a->body);
-	buf_init(&a->body, perform_answer_bytes(&r->job.limits));
-	buf_clear(&a->headers);
-	a->status = 200;
-	http_header(a, "Content-Type", "application/json");
-	http_header(a, "Cache-Control", "private, no-store");
-	answer_payment_response(
-	    a, r->pay.version, r->transaction, r->req.network, r->payer, NULL);
+	buf_init(&a->body, perform_answer_bytes(&r->job));
+	put_headers(a, r);
 	return result_put(&a->body, &res);
+}
+
+void
+perform_replay(struct run *r, const struct ledger_row *row)
+{
+	struct result res = {
+		.payer = row->payer,
+		.amount = row->amount,
+		.network = row->network,
+		.asset = row->asset,
+		.transaction = row->transaction,
+	};
+	OWN_BUF struct buf payment;
+
+	buf_init(&payment, 4096);
+	answer_replay(r->a, row);
+	/* A refusal that was kept is no run's answer. */
+	if (r->live.form == STREAM_NONE || r->a->status != 200)
+		return;
+	result_put_payment(&payment, &res);
+	stream_begin(&r->live, r->q, r->a, &payment, NULL);
+}
+
+void
+perform_tell(struct run *r, enum status st)
+{
+	if (r->live.out == NULL)
+		return;
+	if (st == ST_OK)
+		stream_result(&r->live, r->end.lost, &r->a->body);
+	else
+		stream_error(&r->live, &r->f);
 }
 
 enum status
@@ -108,6 +197,7 @@ perform(struct run *r, const char *amount)
 	const char *id = buf_cstr(&r->identity);
 	enum status st = ledger_running(r->g->ledger, id);
 
+	r->amount = amount;
 	if (st == ST_TOO_BIG)
 		return given_up(r);
 	if (st != ST_OK)
@@ -117,12 +207,17 @@ perform(struct run *r, const char *amount)
 		buf_free(&r->streams[i]);
 		buf_init(&r->streams[i], r->job.limits.output_bytes);
 	}
+	result_extras_free(&r->extras);
+	result_extras_init(&r->extras, &r->job);
+	client_extras(r->slot, on_extras);
+	if (r->live.form != STREAM_NONE)
+		client_idle(r->slot, on_idle);
 	st = client_run(
-	    OWN_STEAL(r->slot), &r->job, NULL, on_chunk, r, &r->end, &r->f);
+	    OWN_STEAL(r->slot), &r->job, on_start, on_chunk, r, &r->end, &r->f);
 	run_state_stage_end(r, RUN_STAGE_RUN);
 	if (st != ST_OK)
 		return lost(r);
-	st = put_result(r, amount);
+	st = put_result(r);
 	if (st != ST_OK) {
 		fault_set(&r->f, st, "the answer could not be built");
 		return lost(r);

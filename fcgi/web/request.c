@@ -230,6 +230,8 @@ static const struct member {
 	{ "args", read_args },
 	{ "env", read_env },
 	{ "limits", keep_limits },
+	{ "outputs", request_outputs_read },
+	{ "evaluate", request_outputs_evaluate },
 };
 
 void
@@ -311,10 +313,6 @@ read_members(struct request_work *p, const struct cJSON *root)
 
 		while (i < n && strcmp(members[i].name, name) != 0)
 			i++;
-		if (i == n && (strcmp(name, "evaluate") == 0 ||
-				  strcmp(name, "outputs") == 0))
-			return fault_set(p->f, ST_SANDBOX_INVALID_REQUEST,
-			    "%s is not offered by this version", name);
 		if (i == n)
 			return fault_set(p->f, ST_SANDBOX_INVALID_REQUEST,
 			    "unknown member \"%.60s\"",
@@ -406,6 +404,8 @@ parse_tree(struct request_work *p, const struct site_tier **tier,
 		return st;
 	if (p->job->runtime != NULL) {
 		st = choose_entry(p);
+		if (st == ST_OK)
+			st = request_outputs_check(p);
 		if (st != ST_OK)
 			return st;
 	}

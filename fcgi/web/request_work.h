@@ -1,4 +1,4 @@
-/* A request being read: shared by request.c and request_files.c only. */
+/* A request being read: shared by request*.c only. */
 #ifndef REQUEST_WORK_H
 #define REQUEST_WORK_H
 
@@ -23,6 +23,13 @@ enum status request_wrong_type(
     struct request_work *p, const char *member, const char *type);
 
 enum status request_files_read(struct request_work *p, const struct cJSON *v)
+    __attribute__((warn_unused_result));
+enum status request_outputs_read(struct request_work *p, const struct cJSON *v)
+    __attribute__((warn_unused_result));
+enum status request_outputs_evaluate(struct request_work *p,
+    const struct cJSON *v) __attribute__((warn_unused_result));
+/* Once all is read: can the runtime do what is asked? */
+enum status request_outputs_check(struct request_work *p)
     __attribute__((warn_unused_result));
 
 #endif

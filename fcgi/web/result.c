@@ -77,10 +77,9 @@ put_end(struct buf *out, const struct wire_result *e)
 	answer_put_error(out, &f);
 }
 
-static void
-put_payment(struct buf *out, const struct result *r)
+void
+result_put_payment(struct buf *out, const struct result *r)
 {
-	json_key(out, "payment");
 	buf_addc(out, '{');
 	put_text(out, "payer", r->payer);
 	put_text(out, "amount", r->amount);
@@ -94,7 +93,8 @@ static enum status
 put_receipt(struct buf *out, const struct result *r, const struct buf *text)
 {
 	const struct wire_result *e = r->end;
-	char digest[65];
+	const struct job *j = r->job;
+	char digest[65], extras[65];
 	struct receipt rec = {
 		.request_digest = r->request_digest,
 		.output_digest = digest,
@@ -119,11 +119,36 @@ put_receipt(struct buf *out, const struct result *r, const struct buf *text)
 	enum status st = receipt_output_digest(digest, &rec, buf_cstr(&text[0]),
 	    text[0].len, buf_cstr(&text[1]), text[1].len);
 
+	if (st == ST_OK && (j->evaluate || j->wants_outputs)) {
+		st = receipt_extras_digest(extras,
+		    j->wants_outputs ? &r->extras->outputs : NULL,
+		    j->evaluate ? &r->extras->value : NULL);
+		rec.extras_digest = extras;
+	}
 	if (st != ST_OK)
 		return st;
 	json_key(out, "receipt");
 	receipt_put(out, &rec);
 	return ST_OK;
+}
+
+static enum status
+put_extras(struct buf *out, const struct result *r)
+{
+	enum status st = ST_OK;
+
+	if (r->job->evaluate) {
+		json_key(out, "result");
+		buf_add(out, r->extras->value.data, r->extras->value.len);
+		st = buf_status(&r->extras->value);
+	}
+	if (r->job->wants_outputs) {
+		json_key(out, "outputs");
+		buf_add(out, r->extras->outputs.data, r->extras->outputs.len);
+		if (st == ST_OK)
+			st = buf_status(&r->extras->outputs);
+	}
+	return st;
 }
 
 enum status
@@ -150,8 +175,12 @@ result_put(struct buf *out, const struct result *r)
 	json_key(out, "stderr");
 	json_put_bytes(out, buf_cstr(&text[1]), text[1].len);
 	put_end(out, r->end);
-	put_payment(out, r);
+	json_key(out, "payment");
+	result_put_payment(out, r);
 	st = put_receipt(out, r, text);
+	if (st != ST_OK)
+		goto out;
+	st = put_extras(out, r);
 	if (st != ST_OK)
 		goto out;
 	json_key(out, "usage");

@@ -5,7 +5,7 @@
  *   read body -> payment header? -> decode, identity, signature
  *   -> one at a time per payment (flight) -> ledger look-up: a row decides
  *   -> body -> requirements, time window -> claim -> run slot -> settle
- *   -> run -> answer kept -> answer sent
+ *   -> run (its output told live, if asked for) -> answer kept -> answer sent
  *
  * Crash rules: CLAIMED is durable before anything is sent, SETTLING before the
  * facilitator is called, RUNNING before the program starts, DONE before the
@@ -160,7 +160,7 @@ claim(struct run *r)
 static enum status
 hold_answer(struct run *r)
 {
-	uint64_t worst = perform_answer_bytes(&r->job.limits);
+	uint64_t worst = perform_answer_bytes(&r->job);
 	uint64_t held;
 
 	held = atomic_fetch_add(&r->g->answers_due, worst);
@@ -262,7 +262,7 @@ replay(struct run *r)
 		st = fault_set(&r->f, ST_PAYMENT_REPLAYED,
 		    "this payment's answer was kept 24 hours and has expired");
 	else
-		answer_replay(r->a, &row);
+		perform_replay(r, &row);
 	ledger_row_free(&row);
 	return st;
 }
@@ -373,6 +373,9 @@ run_payment(struct run *r)
 		    "for this one");
 	else
 		st = run_in_turn(r);
+	/* A slow reader of a stream holds this thread only, but it counts. */
+	run_state_release(r);
+	perform_tell(r, st);
 	atomic_fetch_sub(&r->g->paying, 1);
 	return st;
 }

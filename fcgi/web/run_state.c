@@ -32,7 +32,17 @@ run_state_init(struct run *r, struct http_reply *a, struct context *g,
 	buf_init(&r->settle_body, X402_HEADER_CAP + 8192);
 	buf_init(&r->streams[0], 0);
 	buf_init(&r->streams[1], 0);
+	stream_init(&r->live, q->accept);
 	site_resource(&r->res, r->url, s, q->path);
+}
+
+void
+run_state_release(struct run *r)
+{
+	if (r->in_flight)
+		flight_leave(r->g->flight, buf_cstr(&r->identity));
+	r->in_flight = false;
+	intake_free(&r->in);
 }
 
 void
@@ -40,14 +50,13 @@ run_state_free(struct run *r)
 {
 	client_release(r->slot);
 	atomic_fetch_sub(&r->g->answers_due, r->answer_held);
-	if (r->in_flight)
-		flight_leave(r->g->flight, buf_cstr(&r->identity));
+	run_state_release(r);
 	x402_payment_free(&r->pay);
 	job_free(&r->job);
 	free(r->transaction);
-	intake_free(&r->in);
 	buf_free(&r->identity);
 	buf_free(&r->settle_body);
+	result_extras_free(&r->extras);
 	buf_free(&r->streams[0]);
 	buf_free(&r->streams[1]);
 }

@@ -15,7 +15,9 @@
 #include "web/context.h"
 #include "web/http.h"
 #include "web/intake.h"
+#include "web/result_extras.h"
 #include "web/site.h"
+#include "web/stream.h"
 
 enum run_stage {
 	RUN_STAGE_READ,
@@ -51,12 +53,15 @@ struct run {
 	char payer[128];
 	struct buf settle_body;
 	char *transaction;
+	const char *amount;		 /* as charged; once it is settled */
 	char reason[FACILITATOR_REASON]; /* of a refused settlement */
 	struct client_slot *slot;
 	uint64_t answer_held; /* bytes of the budget of answers */
 
 	struct buf streams[2];
 	struct wire_result end;
+	struct result_extras extras;
+	struct stream live;
 
 	int64_t mark;		      /* start of the current stage */
 	int64_t spent[RUN_STAGE_MAX]; /* microseconds */
@@ -64,6 +69,9 @@ struct run {
 
 void run_state_init(struct run *r, struct http_reply *a, struct context *g,
     const struct site *s, const struct http_request *q);
+/* The work is done: twins waiting in flight wake up, and what the request held
+ * of the budget of bodies goes back. */
+void run_state_release(struct run *r);
 /* Undo all of it: the slot goes back, twins waiting in flight wake up. */
 void run_state_free(struct run *r);
 

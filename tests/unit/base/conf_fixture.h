@@ -25,7 +25,7 @@
 	"asset = " USDC "\nasset_name = USDC\nasset_version = 2\n"             \
 	"pay_to = " PAYEE "\n"
 
-#define RUNTIME "entry = main.x\ncommand = /bin/x {entry}\n"
+#define RUNTIME "entry = main.x\ncommand = /bin/sh {entry}\n"
 
 /* The folder of one test: a file to load and a folder of runtimes. */
 static char dir[64];

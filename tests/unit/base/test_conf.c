@@ -166,7 +166,7 @@ test_values(void **state)
 static void
 test_form_errors(void **state)
 {
-	char text[5000];
+	char text[33000];
 
 	(void)state;
 	bad("[service]\nmax_run = 3\n", NULL,

@@ -205,6 +205,51 @@ test_runtimes(void **state)
 	conf_free(c);
 }
 
+/* All folders are shipped; what is not installed is not offered, unless the
+ * file asks for it. */
+static void
+test_runtimes_dropped(void **state)
+{
+	static const char gone[] = "entry = main.x\nmin_tasks = 9\n"
+				   "command = /nonexistent/x {entry}\n";
+	struct conf *c;
+	struct buf b;
+
+	(void)state;
+	write_runtime("aa", gone);
+	write_runtime("bb", RUNTIME "hello = print(\"a b\")\n");
+	write_runtime("cc", gone);
+	write_runtime("dd", "entry = main.x\nrootfs = /srv/dd\n"
+			    "command = /nonexistent/x {entry}\n");
+	c = good("", NULL);
+	assert_int_equal(c->n_runtimes, 2);
+	assert_string_equal(c->runtimes[0].name, "bb");
+	assert_string_equal(c->runtimes[0].hello, "print(\"a b\")");
+	assert_int_equal(c->runtimes[0].min_tasks, 1);
+	assert_string_equal(c->runtimes[1].name, "dd");
+	assert_string_equal(c->runtimes[1].rootfs, "/srv/dd");
+	assert_null(conf_runtime(c, "aa"));
+	assert_string_equal(c->runtimes_dropped[0], "aa");
+	assert_string_equal(c->runtimes_dropped[1], "cc");
+	assert_null(c->runtimes_dropped[2]);
+	buf_init(&b, 1u << 20);
+	conf_print(&b, c);
+	assert_non_null(strstr(buf_cstr(&b), "\n# runtime:aa is not offered"));
+	/* The origin of a dropped one's values went with it. */
+	assert_non_null(
+	    strstr(buf_cstr(&b), "\nruntime:bb.min_tasks = 1  # default\n"));
+	buf_free(&b);
+	conf_free(c);
+
+	bad("[site]\nruntimes = bb aa\n", NULL, "there is no \"aa\"");
+	c = good("[runtime:aa]\nmin_tasks = 2\n", NULL);
+	assert_int_equal(c->n_runtimes, 3);
+	assert_non_null(conf_runtime(c, "aa"));
+	assert_string_equal(c->runtimes_dropped[0], "cc");
+	assert_null(c->runtimes_dropped[1]);
+	conf_free(c);
+}
+
 static void
 test_runtime_errors(void **state)
 {
@@ -215,7 +260,7 @@ test_runtime_errors(void **state)
 		{ "", "[runtime:py] entry is not set" },
 		{ "entry = a\n", "[runtime:py] command is not set" },
 		{ "entry = a\ncommand = x {entry}\n", "absolute path" },
-		{ "entry = a\ncommand = /x y\n", "must hold {entry}" },
+		{ "entry = a\ncommand = /bin/sh y\n", "must hold {entry}" },
 		{ RUNTIME "entry = b\n",
 		    "py/runtime.conf:3: entry is set twice, in line 1 too" },
 		{ "[runtime:py]\n" RUNTIME, "1: a runtime.conf has no sect" },
@@ -226,6 +271,12 @@ test_runtime_errors(void **state)
 		{ "entry = 12345678901234567890123456789012\n",
 		    "1: entry must be a file name" },
 		{ RUNTIME "binds = etc\n", "3: binds word \"etc\" must be" },
+		{ RUNTIME "rootfs = srv\n", "3: rootfs must be an absolute" },
+		{ RUNTIME "rootfs = /\n", "other than /" },
+		{ RUNTIME "rootfs = /srv/\n", "other than /" },
+		{ RUNTIME "rootfs = /./\n", "other than /" },
+		{ RUNTIME "rootfs = /srv/..\n", "other than /" },
+		{ RUNTIME "rootfs = //srv\n", "other than /" },
 		{ RUNTIME "env = 1A=b\n", "must be NAME=value" },
 		{ RUNTIME "env = A\n", "must be NAME=value" },
 		{ RUNTIME "env_refused = A*B\n", "must be a variable" },
@@ -310,6 +361,7 @@ main(void)
 		T(test_too_many),
 		T(test_dropped),
 		T(test_runtimes),
+		T(test_runtimes_dropped),
 		T(test_runtime_errors),
 		T(test_runtimes_dir),
 		T(test_complete),

@@ -37,7 +37,7 @@ test_round_trip(void **state)
 	struct fault f = { .st = ST_OK };
 
 	(void)state;
-	write_runtime("py", "entry = main.py\ncommand = /bin/py {entry}\n"
+	write_runtime("py", "entry = main.py\ncommand = /usr/bin/env {entry}\n"
 			    "env = A=b\nbinds = /etc/py\nenv_refused = PY*\n");
 	snprintf(secret, sizeof(secret), "%s/auth", dir);
 	write_file(secret, "Authorization: Bearer s3cret\n", 29);
@@ -73,7 +73,7 @@ test_round_trip(void **state)
 	conf_free(gate);
 
 	boxer = round_trip(c, CONF_BOXER, &text);
-	assert_string_equal(boxer->runtimes[0].command[0], "/bin/py");
+	assert_string_equal(boxer->runtimes[0].command[0], "/usr/bin/env");
 	assert_string_equal(boxer->runtimes[0].env[0], "A=b");
 	assert_int_equal(boxer->memory_bytes, 1u << 30);
 	assert_int_equal(boxer->n_tiers, 0);
@@ -91,7 +91,7 @@ test_round_trip(void **state)
 	boxer = round_trip(c, CONF_ALL, &text);
 	assert_null(strstr(text, "s3cret"));
 	assert_non_null(strstr(text, PAYEE));
-	assert_non_null(strstr(text, "/bin/py"));
+	assert_non_null(strstr(text, "/usr/bin/env"));
 	free(text);
 	conf_free(boxer);
 	conf_free(c);
@@ -354,6 +354,7 @@ test_example(void **state)
 	struct fault f = { .st = ST_OK };
 	char line[512];
 	char key[64];
+	char path[128];
 
 	(void)state;
 	assert_non_null(in);
@@ -374,8 +375,14 @@ test_example(void **state)
 		    strstr(buf_cstr(&all), conf_table_keys[k].env) == NULL)
 			fail_msg("no %s in " EXAMPLE, conf_table_keys[k].env);
 	}
-	/* Its folder of runtimes may not be there. */
+	/* Its folder of runtimes may not be there, but for what it names. */
 	buf_adds(&all, "[runtime:node]\n" RUNTIME);
+	buf_adds(&all, "[runtime:bash]\n" RUNTIME "[runtime:r]\n" RUNTIME);
+	write_runtime("python3", RUNTIME);
+	snprintf(path, sizeof(path), "%.60s/python3/hook.py", dir);
+	write_file(path, "x", 1);
+	snprintf(path, sizeof(path), "%.60s/python3/helper.py", dir);
+	write_file(path, "x", 1);
 	write_file(file, buf_cstr(&all), all.len);
 	buf_free(&all);
 	snprintf(key, sizeof(key), "TOLLBOX_RUNTIMES_DIR=%.40s", dir);

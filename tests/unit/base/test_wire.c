@@ -140,14 +140,16 @@ kinds_are_checked(void **state)
 	(void)state;
 	for (int kind = 0; kind < 256; kind++) {
 		bool known = kind >= WIRE_FILE && kind < WIRE_KIND_MAX;
+		bool named = kind == WIRE_FILE || kind == WIRE_GIVEN ||
+			     kind == WIRE_OMITTED || kind == WIRE_FIGURE;
 
-		/* Only a file has a path, and it must have one. */
+		/* Only what is a file has a path, and it must have one. */
 		wire_put_head(image, (enum wire_kind)kind, 2, 2);
-		assert_int_equal(next_of(image, sizeof(image), 0),
-		    kind == WIRE_FILE ? 1 : -1);
+		assert_int_equal(
+		    next_of(image, sizeof(image), 0), named ? 1 : -1);
 		wire_put_head(image, (enum wire_kind)kind, 0, 4);
-		assert_int_equal(next_of(image, sizeof(image), 0),
-		    known && kind != WIRE_FILE ? 1 : -1);
+		assert_int_equal(
+		    next_of(image, sizeof(image), 0), known && !named ? 1 : -1);
 	}
 }
 
@@ -224,11 +226,17 @@ messages_fit_their_limits(void **state)
 	assert_int_equal(sizeof(struct wire_refused), 8 + WIRE_TEXT);
 	assert_int_equal(sizeof(struct wire_job), 32);
 	assert_int_equal(sizeof(struct wire_chunk), 12 + WIRE_CHUNK_BYTES);
-	assert_int_equal(sizeof(struct wire_result), 16 + 32 + 8 + WIRE_TEXT);
+	assert_int_equal(
+	    sizeof(struct wire_result), 16 + 32 + 8 + WIRE_TEXT + 8);
 	assert_int_equal(sizeof(struct wire_state), 28 + 32 * (WIRE_NAME + 8));
 	assert_int_equal(
-	    sizeof(struct wire_init_job), 16 + sizeof(struct limits));
-	assert_int_equal(sizeof(struct wire_init_report), 48);
+	    sizeof(struct wire_init_warm), 12 + WIRE_NAME + WIRE_HOOK_ENV);
+	assert_int_equal(
+	    sizeof(struct wire_init_job), 24 + sizeof(struct limits));
+	assert_int_equal(sizeof(struct wire_seen), 16);
+	assert_int_equal(
+	    sizeof(struct wire_init_report), 48 + sizeof(struct wire_seen));
+	assert_int_equal(sizeof(struct wire_init_extras), 16);
 	assert_int_equal(sizeof(struct wire_init_failed), 56);
 }
 

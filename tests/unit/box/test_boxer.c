@@ -253,7 +253,9 @@ floods(void **state)
 	check_end(&o, ST_EXECUTION_OUTPUT_LIMIT_EXCEEDED, -1, 0);
 	assert_int_equal(o.out.len, MIB);
 	assert_true(o.ms < 3000);
-	run_source(&o, &server, "bash", "yes & yes >&2", NULL);
+	/* Which of the two floods is first is chance; the words before are
+	 * not. */
+	run_source(&o, &server, "bash", "echo; echo >&2; yes & yes >&2", NULL);
 	check_end(&o, ST_EXECUTION_OUTPUT_LIMIT_EXCEEDED, -1, 0);
 	assert_int_equal(o.out.len + o.err.len, MIB);
 	assert_true(o.out.len > 0 && o.err.len > 0);

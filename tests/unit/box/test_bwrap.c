@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include "box/root.h"
+
 /* A word that may stand where the settings own their text. */
 #define W(text) ((char[]){ text })
 
@@ -245,6 +247,55 @@ wild_binds_refused(void **state)
 	}
 }
 
+static char rootfs[] = "/srv/own";
+static char *root_binds[] = { W("/srv/own/etc/x"), W("/srv/own/var/y"), NULL };
+
+/* From "--ro-bind /usr" to "--proc" a rootfs takes the host's place. */
+static void
+own_root(void **state)
+{
+	static const char *const want[] = { "--ro-bind", "/srv/own/usr", "/usr",
+		"--ro-bind", "/srv/own/etc", "/etc", "--symlink", "usr/bin",
+		"/bin", "--symlink", "/usr/lib", "/lib", "--ro-bind",
+		"/srv/own/lib64", "/lib64", "--ro-bind-data", "71",
+		"/etc/passwd", "--ro-bind-data", "72", "/etc/group",
+		"--ro-bind-data", "73", "/etc/hosts", "--ro-bind-data", "74",
+		"/etc/nsswitch.conf", "--ro-bind", "/srv/own/etc/x", "/etc/x",
+		"--ro-bind", "/srv/own/var/y", "/var/y", NULL };
+	const struct root root = { .link = { W(""), W(""), W("usr/bin"), NULL,
+				       W("/usr/lib"), NULL, W("") } };
+	const char *all[sizeof(whole) / sizeof(whole[0])] = { NULL };
+	struct conf_runtime r = python();
+	struct bwrap_policy p = policy(&r);
+	size_t n = 0, i = 0;
+	struct buf b;
+
+	(void)state;
+	r.rootfs = rootfs;
+	p.root = &root;
+	p.binds = root_binds;
+	for (; strcmp(whole[i + 1], "/usr") != 0; i++)
+		all[n++] = whole[i];
+	for (size_t k = 0; want[k] != NULL; k++)
+		all[n++] = want[k];
+	while (strcmp(whole[i], "--proc") != 0)
+		i++;
+	while (whole[i] != NULL)
+		all[n++] = whole[i++];
+	buf_init(&b, 1 << 16);
+	assert_int_equal(bwrap_args(&b, &p), ST_OK);
+	expect_words(&b, all);
+	/* A bind that is not of it, and a root that is the host's. */
+	buf_clear(&b);
+	p.binds = python_binds;
+	assert_int_equal(bwrap_args(&b, &p), ST_FORMAT);
+	p.binds = NULL;
+	r.rootfs[0] = '\0';
+	assert_int_equal(bwrap_args(&b, &p), ST_FORMAT);
+	r.rootfs[0] = '/';
+	buf_free(&b);
+}
+
 static void
 bad_runtimes_refused(void **state)
 {
@@ -287,7 +338,7 @@ etc_tells_nothing(void **state)
 	assert_non_null(strstr(bwrap_etc_text(BWRAP_ETC_PASSWD),
 	    "sandbox:x:1000:1000:sandbox:/box:/bin/bash\n"));
 	assert_non_null(
-	    strstr(bwrap_etc_text(BWRAP_ETC_NSSWITCH), "hosts: files\n"));
+	    strstr(bwrap_etc_text(BWRAP_ETC_NSSWITCH), "hosts: files dns\n"));
 }
 
 int
@@ -300,6 +351,7 @@ main(void)
 		cmocka_unit_test(the_descriptors),
 		cmocka_unit_test(low_descriptors_refused),
 		cmocka_unit_test(wild_binds_refused),
+		cmocka_unit_test(own_root),
 		cmocka_unit_test(bad_runtimes_refused),
 		cmocka_unit_test(etc_tells_nothing),
 	};

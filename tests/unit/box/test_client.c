@@ -1,6 +1,7 @@
 /* The client against a boxer that says what each test wants, truth or not. */
 #include "box/client.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -45,6 +46,8 @@ struct play {
 	struct wire_reserve ask;
 	struct wire_job job;
 	char image[256];
+	/* what it hands over with its last line */
+	int extras;
 	bool closed; /* the gate closed the job's socket */
 };
 
@@ -114,8 +117,8 @@ boxer(void *arg)
 	for (size_t i = 0; i < p->n_lines; i++) {
 		if (p->lines[i].len == 0)
 			break;
-		if (io_send_msg(job, &p->lines[i].m, p->lines[i].len, -1, 0) !=
-		    ST_OK)
+		if (io_send_msg(job, &p->lines[i].m, p->lines[i].len,
+			i + 1 == p->n_lines ? p->extras : -1, 0) != ST_OK)
 			break;
 		if (i == 0 && p->read_job &&
 		    io_recv_msg(job, &p->job, sizeof(p->job), &len, &image,
@@ -141,6 +144,7 @@ open_play(struct play *p)
 
 	memset(p, 0, sizeof(*p));
 	p->read_job = true;
+	p->extras = -1;
 	assert_int_equal(
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
 	p->common = pair[1];
@@ -179,6 +183,8 @@ struct heard {
 	int started;
 	char out[32];
 	char err[32];
+	int extras;
+	char image[32];
 };
 
 static void
@@ -197,11 +203,21 @@ on_chunk(void *ctx, int stream, const uint8_t *data, size_t len)
 	memcpy(to + strlen(to), data, len);
 }
 
-/* Reserve and run against the lines of p. */
-static enum status
-run(struct play *p, struct heard *h, struct wire_result *r, struct fault *f)
+static void
+on_extras(void *ctx, const uint8_t *image, size_t len)
 {
-	struct job j = make_job();
+	struct heard *h = ctx;
+
+	assert_true(len < sizeof(h->image));
+	memcpy(h->image, image, len);
+	h->extras++;
+}
+
+static enum status
+run_job(struct play *p, const struct job *job, struct heard *h,
+    struct wire_result *r, struct fault *f)
+{
+	struct job j = *job;
 	struct client_slot *s;
 	enum status st;
 
@@ -209,12 +225,23 @@ run(struct play *p, struct heard *h, struct wire_result *r, struct fault *f)
 	memset(f, 0, sizeof(*f));
 	start(p);
 	st = client_reserve(&s, p->c, &j, 100, f);
-	if (st == ST_OK)
+	if (st == ST_OK) {
+		client_extras(s, on_extras);
 		st = client_run(s, &j, on_start, on_chunk, h, r, f);
-	else
+	} else {
 		assert_null(s);
+	}
 	finish(p);
 	return st;
+}
+
+/* Reserve and run against the lines of p. */
+static enum status
+run(struct play *p, struct heard *h, struct wire_result *r, struct fault *f)
+{
+	struct job j = make_job();
+
+	return run_job(p, &j, h, r, f);
 }
 
 static void
@@ -327,6 +354,105 @@ refused_before_the_job_was_sent(void **state)
 	say_refused(&p, ST_SANDBOX_SETUP_FAILED, "no boot");
 	assert_int_equal(run(&p, &h, &r, &f), ST_SANDBOX_SETUP_FAILED);
 	assert_string_equal(f.message, "no boot");
+}
+
+/* What becomes of an image that claims to be said bytes long; it is len long,
+ * and sealed like this. */
+static void
+hand_over(
+    struct heard *h, const struct job *j, uint64_t said, off_t len, int seals)
+{
+	struct wire_result end = { .type = WIRE_RESULT, .extras_len = said };
+	struct play p;
+	struct wire_result r;
+	struct fault f;
+
+	open_play(&p);
+	p.extras = memfd_create("extras", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	assert_true(p.extras >= 0);
+	assert_int_equal(ftruncate(p.extras, len), 0);
+	assert_int_equal(pwrite(p.extras, "0123456789", 10, 0), 10);
+	assert_int_equal(ftruncate(p.extras, len), 0);
+	assert_int_equal(fcntl(p.extras, F_ADD_SEALS, seals), 0);
+	say_simple(&p, WIRE_RESERVED);
+	say_simple(&p, WIRE_STARTED);
+	say(&p, &end, sizeof(end));
+	/* The run itself is sound, whatever came with it. */
+	assert_int_equal(run_job(&p, j, h, &r, &f), ST_OK);
+	assert_int_equal(p.job.flags, job_flags(j));
+	close(p.extras);
+}
+
+static void
+extras(void **state)
+{
+	const int seals = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW;
+	struct job j = make_job();
+	struct heard h;
+
+	(void)state;
+	j.wants_outputs = true;
+	hand_over(&h, &j, 10, 10, seals);
+	assert_int_equal(h.extras, 1);
+	assert_string_equal(h.image, "0123456789");
+	hand_over(&h, &j, 0, 10, seals);
+	assert_int_equal(h.extras, 0);
+	hand_over(&h, &j, 9, 10, seals);
+	assert_int_equal(h.extras, 0);
+	hand_over(&h, &j, 11, 10, seals);
+	assert_int_equal(h.extras, 0);
+	hand_over(&h, &j, UINT64_MAX, 10, seals);
+	assert_int_equal(h.extras, 0);
+	hand_over(&h, &j, 1 << 20, 1 << 20, seals);
+	assert_int_equal(h.extras, 0);
+	hand_over(&h, &j, 10, 10, seals & ~F_SEAL_WRITE);
+	assert_int_equal(h.extras, 0);
+	hand_over(&h, &j, 10, 10, seals & ~F_SEAL_SHRINK);
+	assert_int_equal(h.extras, 0);
+	hand_over(&h, &j, 10, 10, seals & ~F_SEAL_GROW);
+	assert_int_equal(h.extras, 0);
+	j.wants_outputs = false;
+	hand_over(&h, &j, 10, 10, seals);
+	assert_int_equal(h.extras, 0);
+}
+
+/* Which jobs may run in what was started before them. */
+static void
+what_is_plain(void **state)
+{
+	char *cold[] = { W(".Rprofile"), NULL }, *words[] = { W("x=y"), NULL };
+	char *does[] = { W("evaluate"), NULL };
+	struct conf_runtime runtime = python;
+	struct job_file file = { .path = W(".Rprofile"), .data = W("") };
+	struct heard h;
+	struct wire_result r;
+	struct fault f;
+
+	(void)state;
+	runtime.cold_files = cold;
+	runtime.helper_does = does;
+	runtime.helper_text = W("aGkK");
+	for (int i = 0; i < 10; i++) {
+		struct job j = make_job();
+		struct play p;
+
+		j.runtime = &runtime;
+		j.evaluate = i >= 5;
+		j.args = j.env = words;
+		j.files = &file;
+		j.n_args = i % 5 == 1;
+		j.n_env = i % 5 == 2;
+		j.n_files = i % 5 >= 3;
+		file.path[0] = i % 5 == 3 ? '.' : '_';
+		open_play(&p);
+		say_simple(&p, WIRE_RESERVED);
+		say_simple(&p, WIRE_STARTED);
+		say_result(&p, ST_OK, 0, 0, "");
+		assert_int_equal(run_job(&p, &j, &h, &r, &f), ST_OK);
+		assert_int_equal(
+		    p.ask.plain, i >= 5 || i == 0 || i == 4 ? 1 : 0);
+		assert_int_equal(p.ask.hooked, i >= 5);
+	}
 }
 
 static void
@@ -641,6 +767,8 @@ main(void)
 		cmocka_unit_test(refusals),
 		cmocka_unit_test(failure_after_the_start),
 		cmocka_unit_test(refused_before_the_job_was_sent),
+		cmocka_unit_test(extras),
+		cmocka_unit_test(what_is_plain),
 		cmocka_unit_test(boxer_goes),
 		cmocka_unit_test(boxer_is_gone_already),
 		cmocka_unit_test(nonsense_for_a_reservation),

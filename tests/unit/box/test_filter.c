@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/ioprio.h>
@@ -12,6 +13,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -24,6 +26,8 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+
+#include "base/wire.h"
 
 #define HIGH (1ull << 32)
 
@@ -101,31 +105,38 @@ native(long nr, uint64_t a0, uint64_t a1)
 
 #define ALLOW SECCOMP_RET_ALLOW
 #define REFUSE(e) (SECCOMP_RET_ERRNO | (uint32_t)(e))
+#define ASK SECCOMP_RET_USER_NOTIF
 
 static void
 always_refused(void **state)
 {
-	/* sandbox-facts.md 8, each of them. */
-	static const long eperm[] = { SYS_mount, SYS_umount2, SYS_pivot_root,
+	/* sandbox-facts.md 8, each of them: PID 1 says no. */
+	static const long asked[] = { SYS_mount, SYS_umount2, SYS_pivot_root,
 		SYS_chroot, SYS_move_mount, SYS_open_tree, SYS_fsopen,
 		SYS_fsconfig, SYS_fsmount, SYS_fspick, SYS_mount_setattr,
 		SYS_unshare, SYS_setns, SYS_ptrace, SYS_process_vm_readv,
-		SYS_process_vm_writev, SYS_process_madvise, SYS_kcmp,
-		SYS_pidfd_getfd, SYS_keyctl, SYS_add_key, SYS_request_key,
-		SYS_bpf, SYS_perf_event_open, SYS_userfaultfd, SYS_kexec_load,
-		SYS_kexec_file_load, SYS_init_module, SYS_finit_module,
-		SYS_delete_module, SYS_reboot, SYS_swapon, SYS_swapoff,
-		SYS_acct, SYS_quotactl, SYS_quotactl_fd, SYS_name_to_handle_at,
-		SYS_open_by_handle_at, SYS_syslog, SYS_settimeofday,
-		SYS_clock_settime, SYS_adjtimex, SYS_clock_adjtime, SYS_iopl,
-		SYS_ioperm, SYS_modify_ldt, SYS_sethostname, SYS_setdomainname,
-		SYS_vhangup, SYS_fanotify_init, SYS_mbind, SYS_set_mempolicy,
-		SYS_migrate_pages, SYS_move_pages, SYS_shmget, SYS_msgget,
-		SYS_semget, SYS_personality, 467 /* open_tree_attr */ };
+		SYS_process_vm_writev, SYS_kcmp, SYS_pidfd_getfd, SYS_keyctl,
+		SYS_add_key, SYS_request_key, SYS_bpf, SYS_perf_event_open,
+		SYS_userfaultfd, SYS_kexec_load, SYS_kexec_file_load,
+		SYS_init_module, SYS_finit_module, SYS_delete_module,
+		SYS_reboot, SYS_swapon, SYS_swapoff, SYS_acct, SYS_quotactl,
+		SYS_quotactl_fd, SYS_name_to_handle_at, SYS_open_by_handle_at,
+		SYS_syslog, SYS_settimeofday, SYS_clock_settime, SYS_adjtimex,
+		SYS_clock_adjtime, SYS_iopl, SYS_ioperm, SYS_modify_ldt,
+		SYS_sethostname, SYS_setdomainname, SYS_vhangup,
+		SYS_fanotify_init, SYS_shmget, SYS_msgget, SYS_semget,
+		467 /* open_tree_attr */ };
+	static const long eperm[] = { SYS_process_madvise, SYS_mbind,
+		SYS_set_mempolicy, SYS_migrate_pages, SYS_move_pages,
+		SYS_personality };
 	static const long enosys[] = { SYS_clone3, SYS_io_uring_setup,
 		SYS_io_uring_enter, SYS_io_uring_register, SYS_memfd_secret };
 
 	(void)state;
+	for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
+		assert_int_equal(native(asked[i], 0, 0), ASK);
+		assert_int_equal(native(asked[i], ~0ull, ~0ull), ASK);
+	}
 	for (size_t i = 0; i < sizeof(eperm) / sizeof(eperm[0]); i++) {
 		assert_int_equal(native(eperm[i], 0, 0), REFUSE(EPERM));
 		assert_int_equal(native(eperm[i], ~0ull, ~0ull), REFUSE(EPERM));
@@ -140,9 +151,10 @@ ordinary_calls_pass(void **state)
 	static const long fine[] = { SYS_read, SYS_write, SYS_openat,
 		SYS_openat2, SYS_mmap, SYS_execve, SYS_fork, SYS_vfork,
 		SYS_wait4, SYS_kill, SYS_futex, SYS_prctl, SYS_seccomp,
-		SYS_memfd_create, SYS_getrandom, SYS_bind, SYS_connect,
-		SYS_epoll_wait, SYS_clock_gettime, SYS_setrlimit,
-		SYS_close_range, SYS_pidfd_open, SYS_sched_getaffinity };
+		SYS_memfd_create, SYS_getrandom, SYS_bind, SYS_recvfrom,
+		SYS_unlink, SYS_unlinkat, SYS_epoll_wait, SYS_clock_gettime,
+		SYS_setrlimit, SYS_close_range, SYS_pidfd_open,
+		SYS_sched_getaffinity };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(fine) / sizeof(fine[0]); i++)
@@ -166,10 +178,9 @@ clone_without_namespaces(void **state)
 	assert_int_equal(
 	    native(SYS_clone, CLONE_VM | CLONE_VFORK | SIGCHLD, 0), ALLOW);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		assert_int_equal(native(SYS_clone, bad[i] | SIGCHLD, 0), ASK);
 		assert_int_equal(
-		    native(SYS_clone, bad[i] | SIGCHLD, 0), REFUSE(EPERM));
-		assert_int_equal(native(SYS_clone, bad[i] | thread | HIGH, 0),
-		    REFUSE(EPERM));
+		    native(SYS_clone, bad[i] | thread | HIGH, 0), ASK);
 	}
 }
 
@@ -180,12 +191,11 @@ no_typing_into_terminals(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < 2; i++) {
-		assert_int_equal(native(SYS_ioctl, 0, bad[i]), REFUSE(EPERM));
+		assert_int_equal(native(SYS_ioctl, 0, bad[i]), ASK);
 		/* The kernel looks at the low half only. */
+		assert_int_equal(native(SYS_ioctl, 0, bad[i] | HIGH), ASK);
 		assert_int_equal(
-		    native(SYS_ioctl, 0, bad[i] | HIGH), REFUSE(EPERM));
-		assert_int_equal(native(SYS_ioctl, 0, bad[i] | 0xabcdull << 40),
-		    REFUSE(EPERM));
+		    native(SYS_ioctl, 0, bad[i] | 0xabcdull << 40), ASK);
 	}
 	assert_int_equal(native(SYS_ioctl, 0, TCGETS), ALLOW);
 	assert_int_equal(native(SYS_ioctl, TIOCSTI, FIONREAD), ALLOW);
@@ -197,18 +207,20 @@ socket_families(void **state)
 	(void)state;
 	for (uint64_t f = 0; f < 64; f++) {
 		bool fine = f == AF_UNIX || f == AF_INET || f == AF_INET6;
+		/* What looking up a name asks for is no sign of anything. */
+		bool quiet = f == AF_UNSPEC || f == AF_NETLINK;
 
 		assert_int_equal(native(SYS_socket, f, SOCK_STREAM),
-		    fine ? ALLOW : REFUSE(EAFNOSUPPORT));
-		assert_int_equal(native(SYS_socket, f | HIGH, SOCK_STREAM),
-		    REFUSE(EAFNOSUPPORT));
+		    fine    ? ALLOW
+		    : quiet ? REFUSE(EAFNOSUPPORT)
+			    : ASK);
+		assert_int_not_equal(
+		    native(SYS_socket, f | HIGH, SOCK_STREAM), ALLOW);
 	}
-	assert_int_equal(native(SYS_socket, ~0ull, 0), REFUSE(EAFNOSUPPORT));
+	assert_int_equal(native(SYS_socket, ~0ull, 0), ASK);
 	assert_int_equal(native(SYS_socketpair, AF_UNIX, 0), ALLOW);
-	assert_int_equal(
-	    native(SYS_socketpair, AF_TIPC, 0), REFUSE(EAFNOSUPPORT));
-	assert_int_equal(
-	    native(SYS_socketpair, AF_VSOCK, 0), REFUSE(EAFNOSUPPORT));
+	assert_int_equal(native(SYS_socketpair, AF_TIPC, 0), ASK);
+	assert_int_equal(native(SYS_socketpair, AF_VSOCK, 0), ASK);
 }
 
 static void
@@ -221,26 +233,64 @@ pid_1_is_left_alone(void **state)
 	for (size_t i = 0; i < sizeof(by_pid) / sizeof(by_pid[0]); i++) {
 		assert_int_equal(native(by_pid[i], 0, 0), ALLOW);
 		assert_int_equal(native(by_pid[i], 2, 0), ALLOW);
-		assert_int_equal(native(by_pid[i], 1, 0), REFUSE(EPERM));
-		assert_int_equal(native(by_pid[i], 1 | HIGH, 0), REFUSE(EPERM));
+		assert_int_equal(native(by_pid[i], 1, 0), ASK);
+		assert_int_equal(native(by_pid[i], 1 | HIGH, 0), ASK);
 	}
 	assert_int_equal(native(SYS_prlimit64, 0, RLIMIT_CPU), ALLOW);
-	assert_int_equal(native(SYS_prlimit64, 1, RLIMIT_CPU), REFUSE(EPERM));
-	assert_int_equal(native(SYS_prlimit64, 2, RLIMIT_CPU), REFUSE(EPERM));
-	assert_int_equal(native(SYS_prlimit64, HIGH, 0), REFUSE(EPERM));
+	assert_int_equal(native(SYS_prlimit64, 1, RLIMIT_CPU), ASK);
+	assert_int_equal(native(SYS_prlimit64, 2, RLIMIT_CPU), ASK);
+	assert_int_equal(native(SYS_prlimit64, HIGH, 0), ASK);
 	assert_int_equal(native(SYS_setpriority, PRIO_PROCESS, 0), ALLOW);
 	assert_int_equal(native(SYS_setpriority, PRIO_PROCESS, 7), ALLOW);
-	assert_int_equal(
-	    native(SYS_setpriority, PRIO_PROCESS, 1 | HIGH), REFUSE(EPERM));
-	assert_int_equal(native(SYS_setpriority, PRIO_PGRP, 0), REFUSE(EPERM));
-	assert_int_equal(native(SYS_setpriority, PRIO_USER, 0), REFUSE(EPERM));
-	assert_int_equal(
-	    native(SYS_setpriority, PRIO_USER | HIGH, 0), REFUSE(EPERM));
+	assert_int_equal(native(SYS_setpriority, PRIO_PROCESS, 1 | HIGH), ASK);
+	assert_int_equal(native(SYS_setpriority, PRIO_PGRP, 0), ASK);
+	assert_int_equal(native(SYS_setpriority, PRIO_USER, 0), ASK);
+	assert_int_equal(native(SYS_setpriority, PRIO_USER | HIGH, 0), ASK);
 	assert_int_equal(native(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0), ALLOW);
-	assert_int_equal(
-	    native(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 1), REFUSE(EPERM));
-	assert_int_equal(
-	    native(SYS_ioprio_set, IOPRIO_WHO_USER, 0), REFUSE(EPERM));
+	assert_int_equal(native(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 1), ASK);
+	assert_int_equal(native(SYS_ioprio_set, IOPRIO_WHO_USER, 0), ASK);
+}
+
+/* Six arguments. */
+static uint32_t
+with(long nr, int arg, uint64_t value)
+{
+	uint64_t all[6] = { 0 };
+
+	all[arg] = value;
+	return run(AUDIT_ARCH_X86_64, (uint32_t)nr, all);
+}
+
+static void
+what_leads_out_is_shown(void **state)
+{
+	static const long always[] = { SYS_connect, SYS_sendmmsg, SYS_creat,
+		SYS_mkdir, SYS_mkdirat };
+	static const uint64_t writing[] = { O_WRONLY, O_RDWR,
+		O_RDONLY | O_CREAT, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+		O_RDWR | HIGH };
+	static const uint64_t reading[] = { O_RDONLY, O_RDONLY | O_CLOEXEC,
+		O_DIRECTORY | O_NONBLOCK | O_CLOEXEC, O_PATH };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
+		assert_int_equal(native(always[i], 0, 0), ASK);
+	/* send(2) is sendto(2) with no address. */
+	assert_int_equal(with(SYS_sendto, 4, 0), ALLOW);
+	assert_int_equal(with(SYS_sendto, 4, 0x1000), ASK);
+	assert_int_equal(with(SYS_sendto, 4, HIGH), ASK);
+	/* Only the listener's own way is open. */
+	assert_int_equal(with(SYS_sendmsg, 0, 3), ASK);
+	assert_int_equal(with(SYS_sendmsg, 0, WIRE_WATCH_FD | HIGH), ASK);
+	assert_int_equal(with(SYS_sendmsg, 0, WIRE_WATCH_FD), ALLOW);
+	for (size_t i = 0; i < sizeof(writing) / sizeof(writing[0]); i++) {
+		assert_int_equal(with(SYS_open, 1, writing[i]), ASK);
+		assert_int_equal(with(SYS_openat, 2, writing[i]), ASK);
+	}
+	for (size_t i = 0; i < sizeof(reading) / sizeof(reading[0]); i++) {
+		assert_int_equal(with(SYS_open, 1, reading[i]), ALLOW);
+		assert_int_equal(with(SYS_openat, 2, reading[i]), ALLOW);
+	}
 }
 
 static void
@@ -265,11 +315,13 @@ other_architectures_are_killed(void **state)
 
 /* ---- in a real process ---- */
 
-/* Install the filter and run fn; its exit status, or -signal. */
+/* Install it in a child, without anybody to ask, or with one that refuses all,
+ * and run fn there; its exit status, or -signal. */
 static int
-filtered(int (*fn)(void))
+filtered(int (*fn)(void), const struct sock_filter *instructions, size_t n)
 {
-	struct sock_fprog p = { (unsigned short)n_code, code };
+	const struct sock_fprog p = { (unsigned short)n,
+		(struct sock_filter *)(uintptr_t)instructions };
 	int status;
 	pid_t pid = fork();
 
@@ -282,6 +334,21 @@ filtered(int (*fn)(void))
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+/* Nobody to ask: all that would be asked is refused, whatever it is. */
+static int
+asks_nobody(void)
+{
+	if (syscall(SYS_unshare, 0) != -1 || errno != ENOSYS)
+		return 1;
+	if (socket(AF_PACKET, SOCK_RAW, 0) != -1 || errno != ENOSYS)
+		return 2;
+	if (connect(0, NULL, 0) != -1 || errno != ENOSYS)
+		return 3;
+	if (socket(AF_UNIX, SOCK_STREAM, 0) < 0)
+		return 4;
+	return 0;
 }
 
 static int
@@ -307,17 +374,22 @@ tries(void)
 		return 7;
 	if (socket(AF_UNIX, SOCK_STREAM, 0) < 0)
 		return 8;
+	/* This one is not asked about any more. */
+	if (connect(-1, NULL, 0) != -1 || errno != EBADF)
+		return 9;
+	if (socket(AF_VSOCK, SOCK_STREAM, 0) != -1 || errno != EAFNOSUPPORT)
+		return 10;
 	/* The core limit must stay what it is (1: no handler is started). */
 	if (getrlimit(RLIMIT_CORE, &limit) != 0)
-		return 9;
+		return 11;
 	limit.rlim_cur = 0;
 	if (setrlimit(RLIMIT_CORE, &limit) != -1 || errno != EPERM)
-		return 10;
+		return 12;
 	if (syscall(SYS_setrlimit, RLIMIT_CORE, &limit) != -1 || errno != EPERM)
-		return 11;
+		return 13;
 	if (getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
 	    setrlimit(RLIMIT_NOFILE, &limit) != 0)
-		return 12;
+		return 14;
 	return 0;
 }
 
@@ -332,8 +404,57 @@ static void
 the_kernel_takes_it(void **state)
 {
 	(void)state;
-	assert_int_equal(filtered(tries), 0);
-	assert_int_equal(filtered(call_x32), -SIGSYS);
+	assert_int_equal(filtered(asks_nobody, code, n_code), 0);
+	assert_int_equal(filtered(call_x32, code, n_code), -SIGSYS);
+}
+
+/* What filter_make() gives a process that somebody listens to already. */
+static int
+make_listened_to(void)
+{
+	struct sock_filter allow = { .code = BPF_RET | BPF_K,
+		.k = SECCOMP_RET_ALLOW };
+	const struct sock_fprog p = { 1, &allow };
+	static struct sock_filter plain[BPF_MAXINSNS];
+	ssize_t n;
+	int fd;
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+	    syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+		SECCOMP_FILTER_FLAG_NEW_LISTENER, &p) < 0)
+		return 97;
+	if (filter_make(&fd) != ST_OK)
+		return 98;
+	n = read(fd, plain, sizeof(plain));
+	if (n <= 0)
+		return 99;
+	return filtered(tries, plain, (size_t)n / sizeof(plain[0]));
+}
+
+static void
+without_a_listener_it_asks_nobody(void **state)
+{
+	pid_t pid = fork();
+	int status;
+
+	(void)state;
+	if (pid == 0) {
+		/* What it says is expected. */
+		(void)!freopen("/dev/null", "w", stderr);
+		_exit(make_listened_to());
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+static void
+names_of_calls(void **state)
+{
+	(void)state;
+	assert_string_equal(filter_call(SYS_ptrace), "ptrace");
+	assert_string_equal(filter_call(SYS_mount), "mount");
+	assert_string_equal(filter_call(-1), "?");
+	assert_string_equal(filter_call(INT_MAX), "?");
 }
 
 static void
@@ -372,8 +493,11 @@ main(void)
 		cmocka_unit_test(no_typing_into_terminals),
 		cmocka_unit_test(socket_families),
 		cmocka_unit_test(pid_1_is_left_alone),
+		cmocka_unit_test(what_leads_out_is_shown),
 		cmocka_unit_test(other_architectures_are_killed),
 		cmocka_unit_test(the_kernel_takes_it),
+		cmocka_unit_test(without_a_listener_it_asks_nobody),
+		cmocka_unit_test(names_of_calls),
 		cmocka_unit_test(the_descriptor),
 	};
 

@@ -20,6 +20,8 @@
 
 static char folder[] = "/tmp/test_host.XXXXXX";
 static char init_path[64];
+static char root_path[64];
+static char weak_path[64];
 
 static char name_a[] = "a";
 static char name_b[] = "b";
@@ -29,10 +31,13 @@ static char *false_command[] = { W("/usr/bin/false"), NULL };
 static char *missing_command[] = { W("/usr/bin/nothing-there"), NULL };
 static char *relative_command[] = { W("true"), NULL };
 static char *no_command[] = { NULL };
+static char *bash_command[] = { W("/usr/bin/bash"), W("{entry}"), NULL };
+static char *own_command[] = { W("/usr/bin/own"), W("--version"), NULL };
 /* There on the host, but not inside. */
 static char *outside_command[] = { init_path, NULL };
 
-#define MOST 16
+#define MOST 40
+#define ATTACKS 9
 static struct host_line lines[MOST];
 static size_t n_lines;
 
@@ -52,6 +57,22 @@ line_of(const char *what)
 			return &lines[i];
 	}
 	return NULL;
+}
+
+static void
+copy(const char *from_path, const char *to_path)
+{
+	int from = open(from_path, O_RDONLY | O_CLOEXEC);
+	int to = open(to_path, O_WRONLY | O_CREAT | O_CLOEXEC, 0755);
+	char chunk[65536];
+	ssize_t n;
+
+	assert_true(from >= 0 && to >= 0);
+	for (n = read(from, chunk, sizeof(chunk)); n > 0;
+	     n = read(from, chunk, sizeof(chunk)))
+		assert_int_equal(write(to, chunk, (size_t)n), n);
+	close(from);
+	close(to);
 }
 
 /* The sandbox-init of this build, where the run user can reach it. */
@@ -76,15 +97,9 @@ setup(void **state)
 	snprintf(command, sizeof(command), "%s/sandbox-init", self);
 	if (access(command, X_OK) < 0)
 		fail_msg("%s is not built", command);
-	int from = open(command, O_RDONLY | O_CLOEXEC);
-	int to = open(init_path, O_WRONLY | O_CREAT | O_CLOEXEC, 0755);
-	char chunk[65536];
-
-	for (n = read(from, chunk, sizeof(chunk)); n > 0;
-	     n = read(from, chunk, sizeof(chunk)))
-		assert_int_equal(write(to, chunk, (size_t)n), n);
-	close(from);
-	close(to);
+	copy(command, init_path);
+	snprintf(root_path, sizeof(root_path), "%s/test_root", folder);
+	snprintf(weak_path, sizeof(weak_path), "%s/bwrap", folder);
 	return 0;
 }
 
@@ -147,7 +162,11 @@ all_is_well(void **state)
 			    lines[i].text);
 		fail();
 	}
-	assert_int_equal(n_lines, 8);
+	assert_int_equal(n_lines, 8 + ATTACKS);
+	for (size_t i = 8; i < n_lines; i++) {
+		assert_string_equal(lines[i].what, "attack");
+		assert_non_null(strstr(lines[i].text, ": refused"));
+	}
 	expect("kernel", true, "Linux ");
 	expect("memory limit", true, "meter");
 	expect("bubblewrap", true, "/usr/bin/bwrap, bubblewrap ");
@@ -167,7 +186,7 @@ each_runtime_is_judged(void **state)
 		.name = name_b, .entry = entry, .command = true_command
 	};
 	assert_false(check(&c));
-	assert_int_equal(n_lines, 9);
+	assert_int_equal(n_lines, 9 + ATTACKS);
 	assert_string_equal(lines[7].what, "runtime");
 	assert_false(lines[7].ok);
 	assert_string_equal(lines[8].what, "runtime");
@@ -182,7 +201,7 @@ runtimes_that_do_not_run(void **state)
 
 	(void)state;
 	assert_false(check(&c));
-	expect("runtime", false, "an empty program ended with status 0x100");
+	expect("runtime", false, "an empty program ended with exit status 1");
 	c = settings(relative_command);
 	assert_false(check(&c));
 	expect("runtime", false, "absolute path");
@@ -195,6 +214,174 @@ runtimes_that_do_not_run(void **state)
 	c.n_runtimes = 0;
 	assert_false(check(&c));
 	expect("runtime", false, "there is none");
+}
+
+static char *const hellos[] = { W("echo hello"), W("echo hi"),
+	W("echo hello; echo more >&2"), W("echo hello; exit 3"),
+	W("echo oh; kill -9 $$") };
+
+/* The hello of a runtime must say it, and end well. */
+static void
+a_hello(void **state)
+{
+	static const char *const parts[] = { "a: said hello in ",
+		"a: its hello ended with exit status 0 and said \"hi\"",
+		"exit status 0 and said \"hello\"", "exit status 3",
+		"its hello ended with signal 9 and said \"oh\"" };
+	struct conf c = settings(bash_command);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		c.runtimes[0].hello = hellos[i];
+		assert_int_equal(check(&c), i == 0);
+		expect("runtime", i == 0, parts[i]);
+	}
+}
+
+/* ---- a root file system of its own ---- */
+
+static const char *
+in_root(const char *path)
+{
+	static char whole[256];
+
+	(void)snprintf(whole, sizeof(whole), "%s%s", root_path, path);
+	return whole;
+}
+
+static void
+make_file(const char *path)
+{
+	int fd = open(in_root(path), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+
+	assert_true(fd >= 0);
+	close(fd);
+}
+
+static void
+an_own_root(void **state)
+{
+	static const char *const folders[] = { "", "/usr", "/usr/bin", "/etc" };
+	static const char *const files[] = { "/etc/passwd", "/etc/group",
+		"/etc/hosts", "/etc/nsswitch.conf" };
+	struct conf c = settings(own_command);
+
+	(void)state;
+	c.runtimes[0].rootfs = root_path;
+	assert_false(check(&c));
+	expect("runtime", false, "test_root: No such file");
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(mkdir(in_root(folders[i]), 0755), 0);
+	for (size_t i = 0; i < 4; i++) {
+		assert_false(check(&c));
+		expect("runtime", false, "over: touch ");
+		expect("runtime", false, files[i]);
+		make_file(files[i]);
+	}
+	assert_false(check(&c));
+	expect("runtime", false, "/usr/bin/own: No such file");
+	/* An absolute link inside leads to where it does in there. */
+	copy("/sbin/ldconfig", in_root("/usr/bin/ldconfig"));
+	assert_int_equal(
+	    symlink("/usr/bin/ldconfig", in_root("/usr/bin/own")), 0);
+	assert_true(check(&c));
+	expect("runtime", true, "a: ran an empty program");
+	/* And what the host has there is not seen. */
+	c.runtimes[0].command = true_command;
+	assert_false(check(&c));
+	expect("runtime", false, "test_root/usr/bin/true: No such file");
+	c.runtimes[0].command = own_command;
+	assert_int_equal(chmod(root_path, 0700), 0);
+	assert_false(check(&c));
+	expect("runtime", false, "test_root: Permission denied");
+	expect("runtime", false, "let nobody read it");
+	assert_int_equal(chmod(root_path, 0755), 0);
+	unlink(in_root("/usr/bin/own"));
+	unlink(in_root("/usr/bin/ldconfig"));
+	for (size_t i = 0; i < 4; i++)
+		unlink(in_root(files[i]));
+	for (size_t i = 4; i > 0; i--)
+		assert_int_equal(rmdir(in_root(folders[i - 1])), 0);
+}
+
+/* ---- walls ---- */
+
+static const struct host_line *
+attack(const char *which)
+{
+	for (size_t i = 0; i < n_lines; i++) {
+		if (strcmp(lines[i].what, "attack") == 0 &&
+		    strncmp(lines[i].text, which, strlen(which)) == 0)
+			return &lines[i];
+	}
+	fail_msg("no attack %s", which);
+	return NULL;
+}
+
+/* A bubblewrap that leaves walls out and puts a window in. */
+static const char weak_bwrap[] =
+    "#!/usr/bin/python3\n"
+    "import os, sys\n"
+    "argv = sys.argv\n"
+    "if '--args' in argv:\n"
+    "    at = argv.index('--args') + 1\n"
+    "    text = os.read(int(argv[at]), 1 << 20)\n"
+    "    text = text.replace(b'--unshare-net\\0', b'')\n"
+    "    text = text.replace(b'--remount-ro\\0/\\0',\n"
+    "        b'--dir\\0/window\\0')\n"
+    "    fd = os.memfd_create('args', 0)\n"
+    "    os.write(fd, text)\n"
+    "    os.lseek(fd, 0, 0)\n"
+    "    argv[at] = str(fd)\n"
+    "os.execve('/usr/bin/bwrap', argv, {})\n";
+
+static void
+attacks_that_succeed(void **state)
+{
+	static const char *const open_ones[] = { "reach a network: it could (",
+		"write outside its folders: it could (/x); ",
+		"read what is not its own: it could (/window); " };
+	struct conf c = settings(true_command);
+	size_t wrong = 0;
+	FILE *f;
+
+	(void)state;
+	f = fopen(weak_path, "w");
+	assert_non_null(f);
+	assert_true(fputs(weak_bwrap, f) >= 0);
+	fclose(f);
+	assert_int_equal(chmod(weak_path, 0755), 0);
+	c.bwrap = weak_path;
+	assert_false(check(&c));
+	for (size_t i = 0; i < 3; i++)
+		assert_false(attack(open_ones[i])->ok);
+	for (size_t i = 0; i < n_lines; i++)
+		wrong += !lines[i].ok;
+	assert_int_equal(wrong, 3);
+	unlink(weak_path);
+}
+
+static void
+the_memory_wall(void **state)
+{
+	struct conf c = settings(true_command);
+	enum cgroup_kind found = cgroup_detect();
+	const struct host_line *line;
+
+	(void)state;
+	assert_true(check(&c));
+	assert_null(line_of("memory wall")); /* the meter is none */
+	c.memory_limit = automatic;
+	assert_int_equal(check(&c), found != CGROUP_NONE);
+	line = line_of("memory wall");
+	if (found == CGROUP_NONE) {
+		assert_null(line);
+		return;
+	}
+	assert_non_null(line);
+	assert_true(line->ok);
+	if (found == CGROUP_V1 || strstr(line->text, "not tried") == NULL)
+		expect("memory wall", true, "was ended by the kernel");
 }
 
 static void
@@ -279,6 +466,10 @@ main(void)
 		cmocka_unit_test(all_is_well),
 		cmocka_unit_test(each_runtime_is_judged),
 		cmocka_unit_test(runtimes_that_do_not_run),
+		cmocka_unit_test(a_hello),
+		cmocka_unit_test(an_own_root),
+		cmocka_unit_test(attacks_that_succeed),
+		cmocka_unit_test(the_memory_wall),
 		cmocka_unit_test(pieces_that_are_missing),
 		cmocka_unit_test(the_run_user),
 		cmocka_unit_test(the_mechanism),

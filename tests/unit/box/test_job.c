@@ -108,6 +108,50 @@ the_image(void **state)
 	job_free(&j);
 }
 
+/* The helper, and what stdin's place is then. */
+static void
+an_image_with_wishes(void **state)
+{
+	char *does[] = { (char[]){ "evaluate" }, NULL };
+	struct conf_runtime runtime = { .helper_text = (char[]){ "aGkK" },
+		.helper_does = does };
+	struct job j = full_job();
+	struct wire_record r;
+	uint64_t len, stdin_at;
+	const uint8_t *image;
+	size_t at = 0;
+	int fd;
+
+	(void)state;
+	assert_true(job_offers(&runtime, "evaluate"));
+	assert_false(job_offers(&runtime, "figures"));
+	assert_int_equal(job_flags(&j), 0);
+	j.runtime = &runtime;
+	j.evaluate = true;
+	j.wants_outputs = true;
+	j.n_outputs = 1;
+	j.outputs = calloc(1, sizeof(*j.outputs));
+	j.outputs[0] = strdup("*.txt");
+	assert_int_equal(job_flags(&j), WIRE_JOB_EVALUATE | WIRE_JOB_OUTPUTS);
+	assert_true(job_hooked(&j));
+	assert_int_equal(job_image(&fd, &len, &stdin_at, &j), ST_OK);
+	image = map(fd, len);
+	for (int i = 0; i < 6; i++)
+		assert_int_equal(wire_next(&r, image, len, &at), 1);
+	expect(image, len, &at, WIRE_OUTPUT, "", "*.txt", 5);
+	expect(image, len, &at, WIRE_HELPER, "", "hi\n", 3);
+	assert_int_equal(at + WIRE_RECORD_HEAD, stdin_at);
+	munmap((void *)(uintptr_t)image, len);
+	close(fd);
+
+	runtime.helper_text = NULL;
+	assert_int_equal(job_image(&fd, &len, &stdin_at, &j), ST_FORMAT);
+	assert_int_equal(fd, -1);
+	runtime.helper_text = (char[]){ "a" };
+	assert_int_equal(job_image(&fd, &len, &stdin_at, &j), ST_FORMAT);
+	job_free(&j);
+}
+
 static void
 the_least_image(void **state)
 {
@@ -187,6 +231,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_image),
+		cmocka_unit_test(an_image_with_wishes),
 		cmocka_unit_test(the_least_image),
 		cmocka_unit_test(a_big_image),
 		cmocka_unit_test(no_room_for_the_image),

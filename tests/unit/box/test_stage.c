@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "base/io.h"
+#include "box/root.h"
 
 /* A word that may stand where the settings own their text. */
 #define W(text) ((char[]){ text })
@@ -135,6 +136,42 @@ globs_are_expanded(void **state)
 	stage_close(s);
 }
 
+/* With a root file system of its own, binds are looked for in there. */
+static void
+a_root_of_its_own(void **state)
+{
+	char *binds[] = { W("/lib?"), W("/etc*"), NULL };
+	struct conf *c = one_conf(binds);
+	struct bwrap_policy p;
+	struct stage *s;
+	char want[64];
+
+	(void)state;
+	c->runtimes[1].rootfs = folder;
+	assert_int_equal(stage_open(&s, c), ST_OK);
+	p = policy(&c->runtimes[1]);
+	assert_int_equal(stage_dress(&p, s), ST_OK);
+	assert_non_null(p.root);
+	for (size_t i = 0; i < ROOT_TOPS; i++)
+		assert_null(p.root->link[i]); /* it holds none of them */
+	for (int i = 0; i < 2; i++) {
+		snprintf(want, sizeof(want), "%s/lib%d", folder, i + 1);
+		assert_true(strcmp(p.binds[0], want) == 0 ||
+			    strcmp(p.binds[1], want) == 0);
+	}
+	assert_null(p.binds[2]); /* and nothing of the host's /etc */
+	stage_undress(&p);
+	close(p.init);
+	p = policy(&c->runtimes[0]);
+	assert_int_equal(stage_dress(&p, s), ST_OK);
+	assert_null(p.root);
+	stage_undress(&p);
+	close(p.init);
+	stage_close(s);
+	c->runtimes[1].rootfs = W("/nonexistent/root");
+	assert_int_equal(stage_open(&s, c), ST_IO);
+}
+
 static void
 each_has_files_of_its_own(void **state)
 {
@@ -207,6 +244,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(globs_are_expanded),
+		cmocka_unit_test(a_root_of_its_own),
 		cmocka_unit_test(each_has_files_of_its_own),
 		cmocka_unit_test(nothing_is_left_open),
 	};

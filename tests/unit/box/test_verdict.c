@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include <cmocka.h>
 
@@ -233,6 +234,96 @@ full_work_folder_is_named(void **state)
 	assert_string_equal(r.text, "");
 }
 
+/* What PID 1 was asked about names the reason, where there is a failure. */
+static void
+what_was_refused_is_named(void **state)
+{
+	static const struct {
+		struct wire_seen seen;
+		int wait_status;
+		enum status status;
+		const char *text;
+	} cases[] = {
+		{ { .network = 3 }, EXITED(1),
+		    ST_EXECUTION_RUNTIME_ERROR_NETWORK_DISABLED,
+		    "there is no network: the program tried to reach it 3 "
+		    "times, and it ended with exit code 1" },
+		{ { .network = 1 }, KILLED_BY(SIGABRT),
+		    ST_EXECUTION_RUNTIME_ERROR_NETWORK_DISABLED,
+		    "tried to reach it 1 time, and it was ended by signal 6 "
+		    "(SIGABRT)" },
+		{ { .denied = 2, .first_denied = SYS_ptrace }, EXITED(4),
+		    ST_EXECUTION_RUNTIME_ERROR_POSSIBLE_SANDBOX_DENIAL,
+		    "the sandbox refused a system call 2 times, ptrace first, "
+		    "and it ended with exit code 4" },
+		/* The number is PID 1's claim; it need not be one. */
+		{ { .denied = 1, .first_denied = -7 }, EXITED(4),
+		    ST_EXECUTION_RUNTIME_ERROR_POSSIBLE_SANDBOX_DENIAL,
+		    "a system call 1 time, ? first" },
+		{ { .writes = 1 }, EXITED(1),
+		    ST_EXECUTION_RUNTIME_ERROR_POSSIBLE_SANDBOX_DENIAL,
+		    "tried to write outside /box and /tmp 1 time, and it "
+		    "ended with exit code 1" },
+		/* The network is the more telling one. */
+		{ { .network = 1, .writes = 9, .denied = 9 }, EXITED(1),
+		    ST_EXECUTION_RUNTIME_ERROR_NETWORK_DISABLED, "network" },
+		{ { .writes = 9, .denied = 9, .first_denied = SYS_mount },
+		    EXITED(1),
+		    ST_EXECUTION_RUNTIME_ERROR_POSSIBLE_SANDBOX_DENIAL,
+		    "mount first" },
+		/* It coped. */
+		{ { .network = 1, .writes = 1, .denied = 1 }, EXITED(0), ST_OK,
+		    "" },
+		{ { 0 }, EXITED(1), ST_EXECUTION_RUNTIME_ERROR,
+		    "the program ended with exit code 1" },
+	};
+	struct verdict_evidence ev = well;
+	struct wire_result r;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		ev.seen = cases[i].seen;
+		ev.wait_status = cases[i].wait_status;
+		assert_int_equal(verdict_judge(&r, &ev), ST_OK);
+		assert_int_equal(r.status, cases[i].status);
+		if (strstr(r.text, cases[i].text) == NULL ||
+		    (*cases[i].text == '\0' && r.text[0] != '\0'))
+			fail_msg("'%s' for '%s'", r.text, cases[i].text);
+	}
+	/* A limit that was hit says more than either. */
+	ev.seen = (struct wire_seen){ .network = 5, .denied = 5 };
+	ev.wait_status = KILLED_BY(SIGKILL);
+	ev.stop = VERDICT_STOP_TIME;
+	ev.duration_us = 1000300;
+	assert_int_equal(verdict_judge(&r, &ev), ST_OK);
+	assert_int_equal(r.status, ST_SANDBOX_TIMEOUT);
+}
+
+/* The engine's own limit came first. */
+static void
+an_abort_for_memory(void **state)
+{
+	struct verdict_evidence ev = well;
+	struct wire_result r;
+
+	(void)state;
+	ev.wait_status = KILLED_BY(SIGABRT);
+	ev.memory_used = 48 * MIB;
+	assert_int_equal(verdict_judge(&r, &ev), ST_OK);
+	assert_int_equal(r.status, ST_EXECUTION_MEMORY_LIMIT_EXCEEDED);
+	assert_int_equal(r.signal, SIGABRT);
+	assert_string_equal(r.text,
+	    "the program was ended by signal 6 (SIGABRT) with 50331648 bytes "
+	    "in use other than files, of a memory limit of 67108864");
+	ev.memory_used--;
+	assert_int_equal(verdict_judge(&r, &ev), ST_OK);
+	assert_int_equal(r.status, ST_EXECUTION_RUNTIME_ERROR);
+	ev.memory_used = 63 * MIB;
+	ev.wait_status = KILLED_BY(SIGSEGV);
+	assert_int_equal(verdict_judge(&r, &ev), ST_OK);
+	assert_int_equal(r.status, ST_EXECUTION_RUNTIME_ERROR);
+}
+
 int
 main(void)
 {
@@ -241,6 +332,8 @@ main(void)
 		cmocka_unit_test(figures),
 		cmocka_unit_test(two_cores_grant_twice_the_time),
 		cmocka_unit_test(full_work_folder_is_named),
+		cmocka_unit_test(what_was_refused_is_named),
+		cmocka_unit_test(an_abort_for_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -214,6 +214,48 @@ test_output_digest(void **state)
 	    "717eb6c792b8bf97ed7d9501eead345390e62687fbde4756a1698da87eef4c34");
 }
 
+static void
+assert_extras(const char *outputs, const char *result, const char *expected)
+{
+	OWN_BUF struct buf o, r;
+	char hash[65];
+
+	buf_init(&o, 4096);
+	buf_init(&r, 4096);
+	buf_adds(&o, outputs != NULL ? outputs : "");
+	buf_adds(&r, result != NULL ? result : "");
+	assert_int_equal(
+	    receipt_extras_digest(
+		hash, outputs != NULL ? &o : NULL, result != NULL ? &r : NULL),
+	    ST_OK);
+	assert_string_equal(hash, expected);
+}
+
+/* Hashes by Python, as above. */
+static void
+test_extras_digest(void **state)
+{
+	struct receipt r = completed();
+	OWN_BUF struct buf b;
+
+	(void)state;
+	assert_extras("[{\"content\":\"hi\",\"mimeType\":\"text/plain\","
+		      "\"path\":\"a.txt\",\"size\":2}]",
+	    "{\"json\":[1,\"\xc3\xa9\"]}",
+	    "9905f5b9b5c4f4c60c2b7677ad5f397450e9e744d7493f1b3aa0a2f15ece2cc5");
+	assert_extras(NULL, "null",
+	    "5df956f2fae8fd9ca822624f2a7cfa873eae127263afefbab5a7796544ad6127");
+	assert_extras("[]", NULL,
+	    "8fb39b049a0c1dfa651943bf419ed7ccdace149b576811b1c023dde2b259e9f3");
+	assert_extras(NULL, "{\"repr\":\"x\"}",
+	    "8805038ec18d4371273ca87c5a455b9b42f234db2082edc6a8b3015bddab6609");
+	buf_init(&b, 4096);
+	r.extras_digest = OUTPUT;
+	receipt_put(&b, &r);
+	assert_non_null(strstr(
+	    buf_cstr(&b), "{\"extrasDigest\":\"" OUTPUT "\",\"issuedAt\":"));
+}
+
 /* All control bytes: six bytes each in the digested text. */
 static void
 test_output_digest_worst(void **state)
@@ -240,6 +282,7 @@ main(void)
 		cmocka_unit_test(test_duration),
 		cmocka_unit_test(test_output_digest),
 		cmocka_unit_test(test_output_digest_worst),
+		cmocka_unit_test(test_extras_digest),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -36,6 +36,7 @@ static const char fixture_text[] =
     "entry = main.py\n"
     "command = /usr/bin/python3 {entry}\n"
     "env_refused = PYTHON*\n"
+    "helper_does = evaluate figures\n"
     "[runtime:node]\n"
     "entry = main.js\n"
     "entry_module = main.mjs\n"

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/wire.h"
+
 /* Parse text; the status and message come back in f. */
 static enum status
 parse(const struct site *s, const char *text, struct job *j,
@@ -120,6 +122,28 @@ refusals(void **state)
 		    ST_REQUEST_MALFORMED, "A" },
 		{ "{\"source\":\"\",\"runtime\":\"python3\",\"stdin\":null}",
 		    ST_REQUEST_MALFORMED, "stdin" },
+		{ "{\"source\":\"\",\"runtime\":\"python3\",\"evaluate\":"
+		  "1}",
+		    ST_REQUEST_MALFORMED, "evaluate" },
+		{ "{\"source\":\"\",\"evaluate\":true,\"runtime\":"
+		  "\"node\"}",
+		    ST_SANDBOX_INVALID_REQUEST,
+		    "evaluate is not offered for runtime \"node\"" },
+		{ "{\"source\":\"\",\"runtime\":\"python3\",\"outputs\":"
+		  "{}}",
+		    ST_REQUEST_MALFORMED, "outputs" },
+		{ "{\"source\":\"\",\"runtime\":\"python3\",\"outputs\":"
+		  "[\"a\",null]}",
+		    ST_REQUEST_MALFORMED, "outputs" },
+		{ "{\"source\":\"\",\"runtime\":\"python3\",\"outputs\":"
+		  "[\"a\",\"/b\"]}",
+		    ST_SANDBOX_INVALID_REQUEST, "outputs: \"/b\"" },
+		{ "{\"source\":\"\",\"runtime\":\"python3\",\"outputs\":"
+		  "[\"a/../b\"]}",
+		    ST_SANDBOX_INVALID_REQUEST, "a/../b" },
+		{ "{\"source\":\"\",\"runtime\":\"python3\",\"outputs\":"
+		  "[\"a\\u0000\"]}",
+		    ST_SANDBOX_INVALID_REQUEST, "outputs" },
 	};
 	struct fixture *x = *state;
 
@@ -148,6 +172,7 @@ accepted(void **state)
 	    "\"stdin\":\"\\u0000\\u00e9\",\"args\":[\"-x\",\"\"],"
 	    "\"env\":{\"A\":\"1\",\"B_2\":\"\"},"
 	    "\"files\":{\"d/x.txt\":\"hi\",\"d/y\":{\"base64\":\"AP8=\"}},"
+	    "\"outputs\":[\"out/**\",\"x[1]\"],\"evaluate\":true,"
 	    "\"limits\":{\"timeoutMs\":1e4,\"maxOutputBytes\":2048.0}}";
 	struct fixture *x = *state;
 	const struct site_tier *t;
@@ -170,6 +195,12 @@ accepted(void **state)
 	assert_string_equal(j.files[1].path, "d/y");
 	assert_int_equal(j.files[1].len, 2);
 	assert_memory_equal(j.files[1].data, "\0\xff", 2);
+	assert_true(j.evaluate);
+	assert_true(j.wants_outputs);
+	assert_false(j.figures);
+	assert_int_equal(j.n_outputs, 2);
+	assert_string_equal(j.outputs[0], "out/**");
+	assert_string_equal(j.outputs[1], "x[1]");
 	assert_int_equal(j.limits.timeout_ms, 10000);
 	assert_int_equal(j.limits.memory_bytes, 256u << 20);
 	assert_int_equal(j.limits.output_bytes, 2048);
@@ -265,6 +296,7 @@ counts(void **state)
 		{ "files", "\"f", "\":\"\"", '{', '}', 256 },
 		{ "args", "\"", "\"", '[', ']', 64 },
 		{ "env", "\"E", "\":\"\"", '{', '}', 64 },
+		{ "outputs", "\"", "\"", '[', ']', 64 },
 	};
 	struct fixture *x = *state;
 
@@ -299,6 +331,37 @@ counts(void **state)
 	}
 }
 
+/* Asked for with false, or not at all, is the same; an empty list is asked. */
+static void
+not_asked(void **state)
+{
+	static const struct {
+		const char *more;
+		uint32_t flags;
+	} table[] = {
+		{ "", 0 },
+		{ ",\"evaluate\":false", 0 },
+		{ ",\"evaluate\":true", WIRE_JOB_EVALUATE },
+		{ ",\"outputs\":[]", WIRE_JOB_OUTPUTS },
+	};
+	struct fixture *x = *state;
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		const struct site_tier *t;
+		struct fault f;
+		struct job j;
+		char body[256];
+
+		snprintf(body, sizeof(body),
+		    "{\"source\":\"\",\"runtime\":\"python3\"%s}",
+		    table[i].more);
+		assert_int_equal(
+		    parse(x->site, body, &j, &t, &f, false), ST_OK);
+		assert_int_equal(job_flags(&j), table[i].flags);
+		job_free(&j);
+	}
+}
+
 int
 main(void)
 {
@@ -308,6 +371,7 @@ main(void)
 		cmocka_unit_test(tiers),
 		cmocka_unit_test(fit),
 		cmocka_unit_test(counts),
+		cmocka_unit_test(not_asked),
 	};
 
 	return cmocka_run_group_tests(tests, fixture_make, fixture_drop);

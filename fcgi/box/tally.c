@@ -1,0 +1,106 @@
+#include "box/tally.h"
+
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/io.h"
+
+void
+tally_init(struct tally *t, const struct limits *limits, uint64_t cores)
+{
+	memset(t, 0, sizeof(*t));
+	t->since_us = io_now_us();
+	t->ev.limits = *limits;
+	t->ev.cores = cores > 0 ? cores : 1;
+}
+
+static uint64_t
+beyond(uint64_t now, uint64_t before)
+{
+	return now > before ? now - before : 0;
+}
+
+static void
+raise_to(uint64_t *most, uint64_t now)
+{
+	if (now > *most)
+		*most = now;
+}
+
+enum status
+tally_first(struct tally *t, const struct hull *h, int init)
+{
+	return hull_use(&t->first, h, init);
+}
+
+void
+tally_release(struct tally *t, const struct hull *h, int init)
+{
+	struct hull_use now;
+
+	t->released_us = io_now_us();
+	/* Neither the warm-up nor writing the files took any of the program's
+	 * time. */
+	if (hull_counters(&now, h) || hull_use(&now, h, init) == ST_OK)
+		t->first.cpu_us = now.cpu_us;
+}
+
+enum verdict_stop
+tally_look(struct tally *t, const struct hull *h, int init)
+{
+	struct hull_use now;
+	uint64_t memory, cpu_us;
+
+	if (hull_use(&now, h, init) != ST_OK)
+		return VERDICT_STOP_NONE;
+	cpu_us = beyond(now.cpu_us, t->first.cpu_us);
+	raise_to(&t->ev.cpu_us, cpu_us);
+	memory = beyond(now.memory, t->first.memory);
+	raise_to(&t->ev.memory_used, memory);
+	if (memory > t->ev.limits.memory_bytes)
+		return VERDICT_STOP_MEMORY;
+	if (cpu_us > t->ev.limits.timeout_ms * 1000 * t->ev.cores)
+		return VERDICT_STOP_CPU;
+	return VERDICT_STOP_NONE;
+}
+
+/* Its times must lie where they can lie. */
+enum status
+tally_report(struct tally *t, const struct hull *h, int init,
+    const struct wire_init_report *m)
+{
+	uint64_t now = (uint64_t)io_now_us();
+
+	if (!WIFEXITED(m->wait_status) && !WIFSIGNALED(m->wait_status))
+		return ST_FORMAT;
+	if (h->group == NULL) {
+		(void)tally_look(t, h, init);
+		/* What came and went between two looks. */
+		raise_to(&t->ev.cpu_us, m->cpu_us);
+		raise_to(&t->ev.memory_used, m->max_rss_bytes);
+	}
+	t->ev.reported = true;
+	t->ev.wait_status = m->wait_status;
+	t->ev.box_full = m->box_full != 0;
+	t->ev.seen = m->seen;
+	t->ev.duration_us = now - (uint64_t)t->released_us;
+	if (m->started_us >= (uint64_t)t->since_us &&
+	    m->started_us <= m->ended_us && m->ended_us <= now)
+		t->ev.duration_us = m->ended_us - m->started_us;
+	return ST_OK;
+}
+
+void
+tally_last(struct tally *t, const struct hull *h)
+{
+	struct hull_use now;
+
+	if (t->released_us > 0 && !t->ev.reported)
+		t->ev.duration_us = (uint64_t)(io_now_us() - t->released_us);
+	/* The counters of the group outlive its processes. */
+	if (!hull_counters(&now, h))
+		return;
+	t->ev.memory_peak = now.memory_peak;
+	t->ev.oom_kills = now.oom_kills;
+	raise_to(&t->ev.cpu_us, beyond(now.cpu_us, t->first.cpu_us));
+}
