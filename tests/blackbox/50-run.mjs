@@ -206,7 +206,7 @@ print(sys.argv[0], os.access("/box", os.W_OK), os.access("/tmp", os.W_OK), os.ac
   await test("a clean environment and descriptors", async () => {
     const source = "import os, json\nprint(json.dumps([sorted(os.environ), sorted(int(fd) for fd in os.listdir('/proc/self/fd'))]))";
     const [names, descriptors] = JSON.parse((await run(python(source))).stdout);
-    const allowed = ["HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "PWD", "PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "SHLVL", "TMPDIR", "TZ", "USER"];
+    const allowed = ["HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "MPLCONFIGDIR", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "PATH", "PWD", "PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "SHLVL", "TMPDIR", "TZ", "USER"];
     assert.deepEqual(names.filter((name) => !allowed.includes(name)), []);
     assert.deepEqual(descriptors.slice(0, 3), [0, 1, 2]);
     assert.ok(descriptors.length <= 4, `${descriptors}`); // the fourth is the listing itself

@@ -161,9 +161,9 @@ export default async function replay(test, world) {
   await test("a running program gets its time at SIGTERM, then all ends with 0", async () => {
     const payer = world.nextPayer();
     const headers = await world.payment({ payer });
-    const body = JSON.stringify({ runtime: "python3", source: "import time\ntime.sleep(2)\nprint('drained')" });
+    const body = JSON.stringify({ runtime: "python3", source: "import subprocess\nsubprocess.run(['sleep', '2'])\nprint('drained')" });
     const running = world.send({ body, headers });
-    await until("the program runs", () => world.processes().bwrap.length > 0);
+    await until("the program runs", () => world.processes().all.some(({ command }) => /sleep 2/.test(command)));
     const stopped = world.stack.stop();
     const answer = await running;
     assertRun(answer, { world, body, payer, amount: "1000" });

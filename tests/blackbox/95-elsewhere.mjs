@@ -56,9 +56,9 @@ export default async function elsewhere(test, world) {
     const stack = await startStack({ env: ANY_PORT, stderr: "ignore" });
     const processes = descendants(stack.pid);
     const [, , key] = stack.told.payer.split(" ");
-    const slow = { runtime: "python3", source: "import time; time.sleep(9)" };
+    const slow = { runtime: "python3", source: "import subprocess; subprocess.run(['sleep', '9'])" };
     const running = payV2({ url: `${stack.https}/execute`, key, ca: stack.ca, body: slow }).catch(() => null);
-    await until("the program runs", () => descendants(stack.pid).some(({ command }) => /bwrap/.test(command)));
+    await until("the program runs", () => descendants(stack.pid).some(({ command }) => /sleep 9/.test(command)));
     const begin = performance.now();
     const stopped = stack.stop("SIGINT");
     await sleep(500);

@@ -36,6 +36,13 @@ const CODES = {
   EXECUTION_RUNTIME_ERROR_POSSIBLE_SANDBOX_DENIAL: [200, "runtime_error"],
 };
 
+/** What an answer has more, and its receipt, for what `body` asks beside the output. */
+function extras(body) {
+  const { evaluate = false, outputs } = JSON.parse(body);
+  const asked = [...(evaluate ? ["result"] : []), ...(outputs ? ["outputs"] : [])];
+  return { run: asked, receipt: asked.length > 0 ? ["extrasDigest"] : [] };
+}
+
 export const members = (object) => Object.keys(object).sort();
 
 /** Headers that are on every answer, whoever made it. */
@@ -102,7 +109,7 @@ export function assertRun(answer, { world, body, payer, amount, version = 2 }) {
   const { info } = world;
   assert.match(answer.headers["content-type"], /^application\/json/);
   assert.match(answer.headers["cache-control"], /\b(no-store|private)\b/);
-  assert.deepEqual(members(json), RUN_MEMBERS);
+  assert.deepEqual(members(json), [...RUN_MEMBERS, ...extras(body).run].sort());
   assertOutcome(json);
 
   const { transaction } = json.payment;
@@ -143,7 +150,7 @@ function assertReceipt(json, { body, amount }) {
   const { receipt, payment } = json;
   const [tier, price, priceUsd] = PRICES[amount];
   const { transaction, ...paid } = payment;
-  assert.deepEqual(members(receipt), RECEIPT_MEMBERS);
+  assert.deepEqual(members(receipt), [...RECEIPT_MEMBERS, ...extras(body).receipt].sort());
   assert.deepEqual(receipt.payment, { ...paid, reference: transaction });
   assert.deepEqual([receipt.tier, receipt.price, receipt.priceUsd], [tier, price, priceUsd]);
   assert.deepEqual(members(receipt.limits), LIMIT_MEMBERS);

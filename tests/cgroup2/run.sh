@@ -10,9 +10,9 @@
 #   life    slots, restarts, what is left behind
 #   escape  attacks from inside a sandbox
 #
-# All of them if none is named, each in a machine of its own that may take
-# CGROUP2_SECONDS. Ends on 'N passed, N failed'; B/cgroup2/console-PART.log has all that
-# the machine said. The files here:
+# All of them if none is named, each in a machine of its own that is ended after
+# CGROUP2_SECONDS. Ends on 'N passed, N failed'; B/cgroup2/console-PART.log has
+# all that the machine said. The files here:
 #   fetch.sh   qemu, kernel, busybox      into build/cgroup2/machine, once
 #   image.sh   programs and runtimes      into B/cgroup2/image
 #   init       the machine's first step   guest.sh   and all others

@@ -5,6 +5,7 @@
  *
  *	box: exit N | box: signal N, and then
  *	box: ms N cpu_us N rss N full N gone N
+ *	box: seen network N writes N denied N first CALL
  * or	box: failed STEP: ERROR, disk full N, gone N | box: no report, gone N
  *
  *	box [options] INIT SOURCE ENTRY COMMAND...
@@ -36,6 +37,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/wire.h"
+#include "box/filter.h"
 #include "box/job.h"
 #include "box/stage.h"
 #include "box/work.h"
@@ -445,6 +447,9 @@ tell(const union message *m, bool gone)
 	    (unsigned long long)(r->ended_us - r->started_us) / 1000,
 	    (unsigned long long)r->cpu_us, (unsigned long long)r->max_rss_bytes,
 	    r->box_full, gone);
+	fprintf(stderr, "box: seen network %u writes %u denied %u first %s\n",
+	    r->seen.network, r->seen.writes, r->seen.denied,
+	    r->seen.denied > 0 ? filter_call(r->seen.first_denied) : "-");
 	return 0;
 }
 

@@ -12,7 +12,8 @@ demo=(gcc libc6-dev make pkg-config git ca-certificates curl openssl
 	libfcgi-dev libcjson-dev libcurl4-openssl-dev libssl-dev
 	libsecp256k1-dev nettle-dev libseccomp-dev libinih-dev libsqlite3-dev)
 tests=(libcmocka-dev libfcgi-bin clang clang-format clang-tidy
-	libclang-rt-14-dev cppcheck shellcheck)
+	libclang-rt-14-dev cppcheck shellcheck
+	r-base-core python3-numpy python3-matplotlib perl)
 
 case ${1:-test} in
 demo) wanted=("${demo[@]}") npm=(devnet) ;;

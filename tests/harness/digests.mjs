@@ -1,5 +1,5 @@
 // Checks an answer of POST /execute against its receipt, knowing nothing but the wire contract (api.md section 6).
-//   node digests.mjs REQUEST RESPONSE     two files: the exact body sent, the body received; ends with 0 if both digests hold
+//   node digests.mjs REQUEST RESPONSE     two files: the exact body sent, the body received; ends with 0 if all digests hold
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
@@ -24,12 +24,22 @@ export function outputDigest({ exitCode, outcome, stderr, stdout, truncated }) {
   return sha256(canonical({ exitCode, outcome, stderr, stdout, truncated }));
 }
 
+/** Of what was asked for beside the output; null where that was nothing. */
+export function extrasDigest({ outputs, result }) {
+  if (outputs === undefined && result === undefined) {
+    return null;
+  }
+  return sha256(canonical({ outputs: outputs ?? null, result: result ?? null }));
+}
+
 /** → [{name, told, computed}] */
 export function compareDigests(requestBytes, response) {
+  const { receipt } = response;
   return [
-    { name: "requestDigest", told: response.receipt.requestDigest, computed: requestDigest(requestBytes) },
-    { name: "outputDigest", told: response.receipt.outputDigest, computed: outputDigest(response) },
-  ];
+    { name: "requestDigest", told: receipt.requestDigest, computed: requestDigest(requestBytes) },
+    { name: "outputDigest", told: receipt.outputDigest, computed: outputDigest(response) },
+    { name: "extrasDigest", told: receipt.extrasDigest ?? null, computed: extrasDigest(response) },
+  ].filter(({ told, computed }) => told !== null || computed !== null);
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {

@@ -9,11 +9,13 @@ import { fileURLToPath } from "node:url";
 const RUN = fileURLToPath(new URL("run.sh", import.meta.url));
 
 /**
- * env: TOLLBOX_* for run.sh, over the environment's; stderr: a descriptor or "inherit" or "ignore"
+ * env: TOLLBOX_* for run.sh, over the environment's; stderr: a descriptor or "inherit" or "ignore"; through: a command that
+ * starts the one behind it, as its own process
  * → {pid, http, https, ca, told (first word → rest of each line), stop(signal) → exit status, exited}
  */
-export async function startStack({ env = {}, stderr = "inherit" } = {}) {
-  const child = spawn(RUN, [], { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", stderr] });
+export async function startStack({ env = {}, stderr = "inherit", through = [] } = {}) {
+  const [program, ...args] = [...through, RUN];
+  const child = spawn(program, args, { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", stderr] });
   const exited = once(child, "exit").then(([code, signal]) => signal ?? code);
   const told = {};
   for await (const line of createInterface({ input: child.stdout })) {

@@ -1,0 +1,331 @@
+#include "unit/box/boxer_fixture.h"
+
+#include <regex.h>
+
+#include "series.h"
+
+/* ---- one run ---- */
+
+/* All repetitions of one program. */
+struct series {
+	const struct server *server;
+	const struct case_step *s;
+	pthread_mutex_t lock;
+	long next;
+	char **said; /* where they must be distinct */
+	double *ms;
+	bool bad;
+	char why[SERIES_WHY];
+};
+
+/* text with {i} and {mark} put in. */
+static char *
+filled(const char *text, long i, const char *mark)
+{
+	struct buf b;
+	char number[24];
+	char *out;
+
+	buf_init(&b, 16 * MIB);
+	(void)snprintf(number, sizeof(number), "%ld", i);
+	while (*text != '\0') {
+		if (strncmp(text, "{i}", 3) == 0) {
+			buf_add(&b, number, strlen(number));
+			text += 3;
+		} else if (strncmp(text, "{mark}", 6) == 0) {
+			buf_add(&b, mark, strlen(mark));
+			text += 6;
+		} else {
+			buf_add(&b, text++, 1);
+		}
+	}
+	out = strdup(buf_cstr(&b));
+	buf_free(&b);
+	return out;
+}
+
+/* Does a process of this host bear the mark? */
+static bool
+is_marked(const char *mark)
+{
+	static const char *const where[] = { "cmdline", "comm" };
+	char path[300], text[4096];
+	DIR *d = opendir("/proc");
+	bool found = false;
+	struct dirent *e;
+	ssize_t n;
+	int fd;
+
+	for (e = readdir(d); e != NULL && !found; e = readdir(d)) {
+		if (strtol(e->d_name, NULL, 10) <= 0)
+			continue;
+		for (size_t i = 0; i < 2 && !found; i++) {
+			(void)snprintf(path, sizeof(path), "/proc/%s/%s",
+			    e->d_name, where[i]);
+			fd = open(path, O_RDONLY | O_CLOEXEC);
+			n = fd < 0 ? 0 : read(fd, text, sizeof(text));
+			if (fd >= 0)
+				close(fd);
+			found = n > 0 &&
+				memmem(text, (size_t)n, mark, strlen(mark));
+		}
+	}
+	closedir(d);
+	return found;
+}
+
+static unsigned
+end_of(const struct outcome *o)
+{
+	static const struct {
+		enum status st;
+		unsigned end;
+	} ends[] = {
+		{ ST_OK, CASE_OK },
+		{ ST_SANDBOX_TIMEOUT, CASE_TIMEOUT },
+		{ ST_EXECUTION_MEMORY_LIMIT_EXCEEDED, CASE_MEMORY },
+		{ ST_EXECUTION_OUTPUT_LIMIT_EXCEEDED, CASE_OUTPUT },
+		{ ST_EXECUTION_RUNTIME_ERROR_NETWORK_DISABLED, CASE_NETWORK },
+		{ ST_EXECUTION_RUNTIME_ERROR_POSSIBLE_SANDBOX_DENIAL,
+		    CASE_DENIAL },
+	};
+
+	if (o->r.status == (uint32_t)ST_EXECUTION_RUNTIME_ERROR)
+		return o->r.signal != 0 ? CASE_SIGNAL : CASE_ERROR;
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		if (o->r.status == (uint32_t)ends[i].st)
+			return ends[i].end;
+	}
+	return CASE_OTHER;
+}
+
+static bool
+matches(const char *regex, const char *text)
+{
+	regex_t re;
+	bool yes;
+
+	if (regcomp(&re, regex, REG_EXTENDED | REG_NOSUB) != 0)
+		return false;
+	yes = regexec(&re, text, 0, NULL, 0) == 0;
+	regfree(&re);
+	return yes;
+}
+
+static bool __attribute__((format(printf, 2, 3)))
+wrong(char why[SERIES_WHY], const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(why, SERIES_WHY, fmt, ap);
+	va_end(ap);
+	return false;
+}
+
+/* How much longer things may take for what else this host has to do. */
+static double
+stretch(void)
+{
+	double load = 0, cores = (double)sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (getloadavg(&load, 1) != 1 || load <= cores)
+		return 1;
+	return load / cores;
+}
+
+/* The numbers. */
+static bool
+measures_fit(
+    struct outcome *o, const struct case_want *w, long i, char why[SERIES_WHY])
+{
+	long exit_code = w->exit < 0 ? i : w->exit;
+	long cpu = (long)(o->r.cpu_us / 1000);
+
+	if (w->has_exit && o->r.exit_code != exit_code)
+		return wrong(why, "exit %d, not %ld; stderr '%.200s'",
+		    o->r.exit_code, exit_code, buf_cstr(&o->err));
+	if (w->signal != 0 && o->r.signal != w->signal)
+		return wrong(why, "signal %d, not %ld", o->r.signal, w->signal);
+	if (w->ms_below != 0 &&
+	    (double)o->ms >= (double)w->ms_below * stretch())
+		return wrong(why, "%lld ms, not below %ld", (long long)o->ms,
+		    w->ms_below);
+	if (w->cpu_below != 0 && cpu >= w->cpu_below)
+		return wrong(
+		    why, "%ld ms of CPU, not below %ld", cpu, w->cpu_below);
+	if (w->cpu_above != 0 && cpu <= w->cpu_above)
+		return wrong(
+		    why, "%ld ms of CPU, not above %ld", cpu, w->cpu_above);
+	if (w->has_bytes && o->out.len != (size_t)w->bytes)
+		return wrong(why, "%zu bytes, not %ld", o->out.len, w->bytes);
+	return true;
+}
+
+static bool
+fits(struct outcome *o, const struct case_want *w, long i, char why[SERIES_WHY])
+{
+	const char *out = buf_cstr(&o->out), *err = buf_cstr(&o->err);
+	char got[80], wanted[80];
+	unsigned end = end_of(o);
+
+	if (o->st != ST_OK)
+		return wrong(why, "%s %s", status_name(o->st), o->f.message);
+	if ((end & w->ends) == 0)
+		return wrong(why,
+		    "%s, not %s: exit %d, signal %d, '%s', stderr '%.200s'",
+		    case_ends(got, end), case_ends(wanted, w->ends),
+		    o->r.exit_code, o->r.signal, o->r.text, err);
+	if ((end == CASE_OK) != (o->r.text[0] == '\0'))
+		return wrong(why, "message '%s'", o->r.text);
+	if (!measures_fit(o, w, i, why))
+		return false;
+	if (w->out != NULL && !matches(w->out, out))
+		return wrong(why, "stdout '%.300s'", out);
+	if (w->err != NULL && !matches(w->err, err))
+		return wrong(why, "stderr '%.300s'", err);
+	if (w->text != NULL && !matches(w->text, o->r.text))
+		return wrong(why, "message '%s'", o->r.text);
+	return true;
+}
+
+/* One run of the program and what is to be said of it. */
+static bool
+run_one(struct series *all, long i, char why[SERIES_WHY])
+{
+	static long runs;
+	const struct case_step *s = all->s;
+	struct outcome o = { 0 };
+	struct job_file extra;
+	char mark[16];
+	struct job j;
+	char *source, *file;
+	int64_t before;
+	bool good;
+
+	/* Short: the kernel keeps 15 letters of a thread's name. */
+	(void)snprintf(mark, sizeof(mark), "mk%ld-%d",
+	    __atomic_add_fetch(&runs, 1, __ATOMIC_RELAXED),
+	    (int)getpid() % 10000);
+	j = make_job(all->server, s->runtime, "");
+	free(j.source);
+	source = filled(s->source, i, mark);
+	j.source = source;
+	j.source_len = strlen(source);
+	j.limits = s->limits;
+	j.stdin_data = s->stdin_data;
+	j.stdin_len = s->stdin_len;
+	file = s->file == NULL ? NULL : malloc(s->file_len + 1);
+	if (file != NULL) {
+		memset(file, 'x', s->file_len);
+		extra = (struct job_file){ s->file, file, s->file_len };
+		j.files = &extra;
+		j.n_files = 1;
+	}
+	before = io_now_us();
+	run_job(&o, all->server, &j);
+	if (all->ms != NULL)
+		all->ms[i - 1] = (double)(io_now_us() - before) / 1000;
+	good = fits(&o, &s->want, i, why);
+	if (good && strstr(s->source, "{mark}") != NULL && is_marked(mark))
+		good = wrong(why, "a process is left");
+	if (all->said != NULL)
+		all->said[i - 1] = strdup(buf_cstr(&o.out));
+	free(source);
+	free(file);
+	outcome_free(&o);
+	return good;
+}
+
+/* ---- many ---- */
+
+static void *
+series_thread(void *arg)
+{
+	struct series *all = arg;
+	char why[SERIES_WHY];
+	long i;
+
+	for (;;) {
+		pthread_mutex_lock(&all->lock);
+		i = all->bad ? all->s->repeat : all->next++;
+		pthread_mutex_unlock(&all->lock);
+		if (i >= all->s->repeat)
+			return NULL;
+		if (run_one(all, i + 1, why))
+			continue;
+		pthread_mutex_lock(&all->lock);
+		if (!all->bad)
+			(void)snprintf(
+			    all->why, SERIES_WHY, "(%ld) %.370s", i + 1, why);
+		all->bad = true;
+		pthread_mutex_unlock(&all->lock);
+	}
+}
+
+static bool
+all_distinct(const struct series *all, char why[SERIES_WHY])
+{
+	for (long i = 0; i < all->s->repeat; i++) {
+		for (long k = 0; k < i; k++) {
+			if (strcmp(all->said[i], all->said[k]) == 0)
+				return wrong(why,
+				    "runs %ld and %ld both said "
+				    "'%.100s'",
+				    k + 1, i + 1, all->said[i]);
+		}
+	}
+	return true;
+}
+
+static int
+compare_ms(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static bool
+is_steady(const struct series *all, char why[SERIES_WHY])
+{
+	size_t n = (size_t)all->s->repeat / 5;
+	double *last = all->ms + all->s->repeat - (long)n;
+
+	qsort(all->ms, n, sizeof(double), compare_ms);
+	qsort(last, n, sizeof(double), compare_ms);
+	if (last[n / 2] <= 2 * all->ms[n / 2])
+		return true;
+	return wrong(why, "median %.1f ms at first, %.1f at last",
+	    all->ms[n / 2], last[n / 2]);
+}
+
+bool
+series_run(const struct server *server, const struct case_step *s,
+    char why[SERIES_WHY])
+{
+	struct series all = { .server = server, .s = s };
+	size_t n = (size_t)s->repeat;
+	pthread_t threads[32];
+	long together = s->together > 32 ? 32 : s->together;
+
+	pthread_mutex_init(&all.lock, NULL);
+	if (s->want.distinct)
+		all.said = calloc(n, sizeof(char *));
+	if (s->want.steady)
+		all.ms = calloc(n, sizeof(double));
+	for (long t = 0; t < together; t++)
+		pthread_create(&threads[t], NULL, series_thread, &all);
+	for (long t = 0; t < together; t++)
+		pthread_join(threads[t], NULL);
+	if (!all.bad && all.said != NULL)
+		all.bad = !all_distinct(&all, all.why);
+	if (!all.bad && all.ms != NULL)
+		all.bad = !is_steady(&all, all.why);
+	for (size_t i = 0; all.said != NULL && i < n; i++)
+		free(all.said[i]);
+	free(all.said);
+	free(all.ms);
+	(void)snprintf(why, SERIES_WHY, "%s", all.why);
+	return !all.bad;
+}
