@@ -26,7 +26,7 @@ suite() {
 	done
 	wait "$pid"
 	rc=$?
-	line=$(grep -E '^[0-9]+ passed, [0-9]+ failed' "$log" | tail -n 1)
+	line=$(grep -aE '^[0-9]+ passed, [0-9]+ failed' "$log" | tail -n 1)
 	p=$(sed -nE 's/^([0-9]+) passed.*/\1/p' <<<"$line")
 	f=$(sed -nE 's/.* ([0-9]+) failed.*/\1/p' <<<"$line")
 	p=${p:-0}
