@@ -10,36 +10,9 @@
 
 #include <cmocka.h>
 
+#include "json_fixture.h"
+
 #include "base/io.h"
-
-static const struct json_caps caps = { 64, 100000 };
-
-/* Parse out of a block of exactly len bytes, so that AddressSanitizer sees a
- * read beyond its end. */
-static enum status
-parse_with(struct cJSON **out, const char *text, size_t len,
-    const struct json_caps *with, struct fault *f)
-{
-	char *exact = malloc(len > 0 ? len : 1);
-	enum status st;
-
-	memcpy(exact, text, len);
-	st = json_parse(out, exact, len, with, f);
-	free(exact);
-	return st;
-}
-
-static struct cJSON *
-good(const char *text)
-{
-	struct cJSON *v = NULL;
-	struct fault f = { 0 };
-
-	if (parse_with(&v, text, strlen(text), &caps, &f) != ST_OK)
-		fail_msg("%s: %s", text, f.message);
-	assert_non_null(v);
-	return v;
-}
 
 /* An object of n members; the last one's name is that of member again, or new
  * if again is n. */
