@@ -218,12 +218,13 @@ perform(struct run *r, const char *amount)
 	if (st != ST_OK)
 		return lost(r);
 	st = put_result(r);
+	run_state_stage_end(r, RUN_STAGE_ANSWER);
 	if (st != ST_OK) {
 		fault_set(&r->f, st, "the answer could not be built");
 		return lost(r);
 	}
 	st = keep_answer(r);
-	run_state_stage_end(r, RUN_STAGE_ANSWER);
+	run_state_stage_end(r, RUN_STAGE_KEEP);
 	/* An answer that could not be kept could not be had again: it does not
 	 * leave, and the run is owed. */
 	return st == ST_OK ? ST_OK : lost(r);

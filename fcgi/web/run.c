@@ -201,6 +201,7 @@ settle(struct run *r, const char *body, size_t body_len, const char *amount,
 		.network_v1 = x402_v1_name(r->req.network),
 		.amount = amount,
 		.again = again,
+		.call_us = &r->facilitator_us,
 	};
 	enum status st = settle_payment(&r->transaction, r->reason,
 	    r->g->ledger, r->site->facilitator, &ask, &r->f);
@@ -406,8 +407,8 @@ log_run(const struct run *r, enum status st)
 
 	log_info("run id=%s route=%s payer=%s tier=%s runtime=%s http=%d "
 		 "code=%s end=%s tx=%s us: read=%lld parse=%lld check=%lld "
-		 "claim=%lld reserve=%lld settle=%lld run=%lld start=%llu "
-		 "program=%llu answer=%lld",
+		 "claim=%lld reserve=%lld settle=%lld facilitator=%lld "
+		 "run=%lld start=%llu program=%llu answer=%lld keep=%lld",
 	    r->q->id, r->q->path, r->payer[0] == '\0' ? "-" : r->payer,
 	    r->tier == NULL ? "-" : r->tier->name,
 	    r->job.runtime == NULL ? "-" : r->job.runtime->name, r->a->status,
@@ -417,9 +418,10 @@ log_run(const struct run *r, enum status st)
 	    (long long)s[RUN_STAGE_READ], (long long)s[RUN_STAGE_PARSE],
 	    (long long)s[RUN_STAGE_CHECK], (long long)s[RUN_STAGE_CLAIM],
 	    (long long)s[RUN_STAGE_RESERVE], (long long)s[RUN_STAGE_SETTLE],
-	    (long long)s[RUN_STAGE_RUN], (unsigned long long)r->end.start_us,
+	    (long long)r->facilitator_us, (long long)s[RUN_STAGE_RUN],
+	    (unsigned long long)r->end.start_us,
 	    (unsigned long long)r->end.duration_us,
-	    (long long)s[RUN_STAGE_ANSWER]);
+	    (long long)s[RUN_STAGE_ANSWER], (long long)s[RUN_STAGE_KEEP]);
 }
 
 void

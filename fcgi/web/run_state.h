@@ -28,6 +28,7 @@ enum run_stage {
 	RUN_STAGE_SETTLE,
 	RUN_STAGE_RUN,
 	RUN_STAGE_ANSWER,
+	RUN_STAGE_KEEP,
 	RUN_STAGE_MAX
 };
 
@@ -65,6 +66,7 @@ struct run {
 
 	int64_t mark;		      /* start of the current stage */
 	int64_t spent[RUN_STAGE_MAX]; /* microseconds */
+	int64_t facilitator_us;	      /* of the settle stage: its call */
 };
 
 void run_state_init(struct run *r, struct http_reply *a, struct context *g,

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "base/hex.h"
+#include "base/io.h"
 #include "base/log.h"
 #include "pay/facilitator.h"
 
@@ -127,11 +128,15 @@ settle_payment(char **transaction, char reason[FACILITATOR_REASON],
 {
 	struct facilitator_answer a = { .verdict = FACILITATOR_UNKNOWN };
 	enum status st = ST_BUG;
+	int64_t begin;
 
 	*transaction = NULL;
 	if (ledger_settling(l, ask->identity) != ST_OK)
 		return ledger_trouble(f);
-	if (facilitator_settle(fac, ask->body, ask->body_len, &a) != ST_OK) {
+	begin = io_now_us();
+	st = facilitator_settle(fac, ask->body, ask->body_len, &a);
+	*ask->call_us = io_now_us() - begin;
+	if (st != ST_OK) {
 		a.verdict = FACILITATOR_UNKNOWN;
 		snprintf(
 		    a.reason, sizeof(a.reason), "the call failed on our side");

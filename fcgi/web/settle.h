@@ -4,6 +4,7 @@
 #define SETTLE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/status.h"
 #include "pay/ledger.h"
@@ -19,6 +20,7 @@ struct settle_ask {
 	const char *network_v1; /* or NULL */
 	const char *amount;
 	bool again; /* an earlier settle of this payment may have worked */
+	int64_t *call_us; /* out: what the facilitator's call took */
 };
 
 /* Move the row through SETTLING to its next state. ST_OK: SETTLED, with the

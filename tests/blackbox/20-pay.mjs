@@ -1,7 +1,7 @@
 // Paying: the released clients of both versions and plain curl, and that money really moves.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { payV1 } from "../clients/v1/client.mjs";
@@ -38,6 +38,17 @@ export default async function pay(test, world) {
       await onChain(result.json, payer, 1000);
     });
   }
+
+  await test("the log's line of a run tells where its time went", async () => {
+    const { answer } = await world.run(HELLO);
+    const log = readFileSync(world.logFile, "utf8");
+    const [, text] = new RegExp(`run id=${answer.headers["request-id"]} .* us: (.*)$`, "m").exec(log);
+    const us = Object.fromEntries([...text.matchAll(/(\w+)=(\d+)/g)].map(([, name, value]) => [name, Number(value)]));
+    assert.deepEqual(Object.keys(us), ["read", "parse", "check", "claim", "reserve", "settle", "facilitator", "run", "start", "program", "answer", "keep"]);
+    // Two durable commits are in settle beside the call; a stage that was not entered would read 0.
+    assert.ok(us.facilitator > 0 && us.facilitator < us.settle, text);
+    assert.ok(us.program > 0 && us.program <= us.run && us.claim > 0 && us.keep > 0, text);
+  });
 
   await test("the v2 client pays the price of a larger tier", async () => {
     const payer = world.nextPayer();
