@@ -170,6 +170,23 @@ $(B)/tests/escape/box: tests/escape/box.c $(B)/libbox.a $(B)/libbase.a
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(B)/libbox.a $(B)/libbase.a \
 		$(BOX_LIBS) $(BASE_LIBS)
 
+BENCH := $(B)/tests/bench/bin/bench
+#? make bench        against a bare interpreter and plain bwrap; prints ratios
+#?                   ARGS="latency --runtime bash --n 100 --json", see --help
+.PHONY: bench
+bench:
+	@tests/harness/deps.sh bench >&2
+	@$(MAKE) --no-print-directory all $(BENCH) >&2
+	@B=$(B) node tests/bench/bench.mjs $(ARGS)
+
+$(BENCH): $(wildcard tests/bench/*.[ch]) $(wildcard tests/unit/box/*_fixture.h) \
+		$(B)/libbox.a $(B)/libbase.a
+	@mkdir -p $(@D)
+	@echo "LD   $@"
+	$(Q)$(CC) $(CFLAGS) $(UNITWARN) -Itests $(LDFLAGS) -o $@ \
+		$(filter %.c,$^) $(B)/libbox.a $(B)/libbase.a -lcmocka \
+		-lpthread $(BOX_LIBS) $(BASE_LIBS)
+
 #? make test-cgroup2 cgroup v2 for real, in qemu (software emulation; minutes)
 .PHONY: test-cgroup2
 test-cgroup2:

@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 import { wrapFetchWithPayment, x402Client } from "@x402/fetch";
 import { registerExactEvmScheme } from "@x402/evm/exact/client";
 import { privateKeyToAccount } from "viem/accounts";
-import { readAnswer, requestInit, trustingFetch, watchPayments } from "./fetch.mjs";
+import { encodeHeader, readAnswer, requestInit, trustingFetch, watchPayments } from "./fetch.mjs";
 import { isProgram, readOptions } from "./foreground.mjs";
 import { balance } from "./rpc.mjs";
 
@@ -29,6 +29,12 @@ export {
 export function payingFetch(key, baseFetch = fetch) {
   const client = registerExactEvmScheme(new x402Client(), { signer: privateKeyToAccount(key) });
   return wrapFetchWithPayment(baseFetch, client);
+}
+
+/** A payment of what a 402 requires (the decoded PAYMENT-REQUIRED), signed by the official client → its header {name: value} */
+export async function paymentFor(required, key) {
+  const client = registerExactEvmScheme(new x402Client(), { signer: privateKeyToAccount(key) });
+  return { "PAYMENT-SIGNATURE": encodeHeader(await client.createPaymentPayload(required)) };
 }
 
 /**
