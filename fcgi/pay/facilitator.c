@@ -1,6 +1,7 @@
 #include "pay/facilitator.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,14 +10,18 @@
 #include "base/log.h"
 #include "base/own.h"
 #include "pay/facilitator_answer.h"
-#include "pay/facilitator_http.h"
+#include "pay/fetch.h"
 
 struct facilitator {
 	const struct conf_facilitator *conf;
-	struct facilitator_http *http;
+	struct fetch *http;
+	char who[16 + CONF_NAME]; /* in the log */
 };
 
-#define OWN_REPLY __attribute__((cleanup(facilitator_http_reply_free)))
+/* A header of the answer. */
+#define EXTENSIONS "EXTENSION-RESPONSES"
+
+#define OWN_REPLY __attribute__((cleanup(fetch_reply_free)))
 
 enum status
 facilitator_open(struct facilitator **out, const struct conf_facilitator *c)
@@ -29,7 +34,11 @@ facilitator_open(struct facilitator **out, const struct conf_facilitator *c)
 	if (f == NULL)
 		return ST_NOMEM;
 	f->conf = c;
-	st = facilitator_http_open(&f->http, c);
+	snprintf(f->who, sizeof(f->who), "facilitator %s", c->name);
+	st = fetch_open(&f->http, &(struct fetch_server){ .who = f->who,
+				      .url = c->url,
+				      .ca_file = c->ca_file,
+				      .header = c->auth_header });
 	if (st == ST_OK)
 		*out = OWN_STEAL(f);
 	facilitator_close(f);
@@ -41,7 +50,7 @@ facilitator_close(struct facilitator *f)
 {
 	if (f == NULL)
 		return;
-	facilitator_http_close(f->http);
+	fetch_close(f->http);
 	free(f);
 }
 
@@ -64,7 +73,7 @@ call_path(enum facilitator_call call)
 }
 
 static struct facilitator_reply
-borrow(const struct facilitator_http_reply *got)
+borrow(const struct fetch_reply *got)
 {
 	return (struct facilitator_reply){ .http = got->http,
 		.type = got->type[0] != '\0' ? got->type : NULL,
@@ -75,7 +84,7 @@ borrow(const struct facilitator_http_reply *got)
 /* No whole answer came. Only its status can still say something. */
 static void
 judge_broken(struct facilitator_answer *out, enum facilitator_call call,
-    const struct facilitator_http_reply *got)
+    const struct fetch_reply *got)
 {
 	struct facilitator_reply r = { .http = got->http, .body = "" };
 
@@ -90,6 +99,14 @@ judge_broken(struct facilitator_answer *out, enum facilitator_call call,
 		    "the facilitator gave no whole answer");
 }
 
+/* The only sign that a catalogue takes us or does not. */
+static void
+log_extensions(const struct facilitator *f, const struct fetch_reply *got)
+{
+	if (got->note[0] != '\0')
+		log_info("%s: " EXTENSIONS ": %s", f->who, got->note);
+}
+
 static void
 log_verdict(const struct facilitator *f, enum facilitator_call call,
     const struct facilitator_answer *a, const struct facilitator_reply *r)
@@ -99,9 +116,8 @@ log_verdict(const struct facilitator *f, enum facilitator_call call,
 	if (a->verdict == FACILITATOR_YES)
 		return;
 	facilitator_answer_note(note, r);
-	log_warn("facilitator %s: %s: HTTP %ld, %s%s%s", f->conf->name,
-	    call_path(call), a->http, a->reason, note[0] != '\0' ? ", " : "",
-	    note);
+	log_warn("%s: %s: HTTP %ld, %s%s%s", f->who, call_path(call), a->http,
+	    a->reason, note[0] != '\0' ? ", " : "", note);
 }
 
 /* One call. ST_NOMEM only where nothing was sent: a caller that takes it for
@@ -110,21 +126,24 @@ static enum status
 call_once(struct facilitator *f, enum facilitator_call call, const char *body,
     size_t len, int64_t deadline_ms, struct facilitator_answer *out)
 {
-	struct facilitator_http_request q = { .path = call_path(call),
+	struct fetch_request q = { .what = call_path(call),
+		.path = call_path(call),
 		.body = body,
 		.len = len,
+		.note = EXTENSIONS,
 		.once = call == FACILITATOR_SETTLE,
 		.deadline_ms = deadline_ms };
-	OWN_REPLY struct facilitator_http_reply got;
+	OWN_REPLY struct fetch_reply got;
 	enum status st = facilitator_answer_init(out);
 
-	facilitator_http_reply_init(&got);
+	fetch_reply_init(&got, FACILITATOR_ANSWER_BYTES);
 	if (st == ST_OK)
-		st = facilitator_http_ask(f->http, &q, &got);
+		st = fetch_ask(f->http, &q, &got);
 	if (st == ST_OK) {
 		struct facilitator_reply r = borrow(&got);
 
 		facilitator_answer_read(out, call, &r);
+		log_extensions(f, &got);
 		log_verdict(f, call, out, &r);
 	} else if (st == ST_IO) {
 		judge_broken(out, call, &got);
@@ -174,21 +193,21 @@ enum status
 facilitator_supported(struct facilitator *f, int version, const char *scheme,
     const char *network, bool *offered)
 {
-	struct facilitator_http_request q = { .path = "/supported",
+	struct fetch_request q = { .what = "/supported",
+		.path = "/supported",
 		.deadline_ms = io_now_ms() + (int64_t)f->conf->timeout_ms };
-	OWN_REPLY struct facilitator_http_reply got;
+	OWN_REPLY struct fetch_reply got;
 	struct facilitator_reply r;
 	enum status st = ST_BUG;
 
 	*offered = false;
-	facilitator_http_reply_init(&got);
-	if (facilitator_http_ask(f->http, &q, &got) != ST_OK)
+	fetch_reply_init(&got, FACILITATOR_ANSWER_BYTES);
+	if (fetch_ask(f->http, &q, &got) != ST_OK)
 		return ST_UNKNOWN;
 	r = borrow(&got);
 	st = facilitator_answer_kinds(&r, version, scheme, network, offered);
 	if (st != ST_OK)
-		log_warn("facilitator %s: /supported: HTTP %ld, no list of "
-			 "kinds",
-		    f->conf->name, got.http);
+		log_warn("%s: /supported: HTTP %ld, no list of kinds", f->who,
+		    got.http);
 	return st;
 }

@@ -1,7 +1,6 @@
 /*
- * verify, settle and supported of an x402 facilitator (x402.md 3). The only
- * user of libcurl. Thread-safe: each call takes a handle of a small pool, so
- * connections are reused. Answers are capped; redirects are followed by hand
+ * verify, settle and supported of an x402 facilitator (x402.md 3), by
+ * pay/fetch. Thread-safe. Answers are capped; redirects are followed by hand
  * (307, 308 only); anything odd fails closed.
  */
 #ifndef FACILITATOR_H

@@ -663,6 +663,16 @@ a_timeout_while_connecting_is_not_sent(void **state)
 	close(fd);
 }
 
+/* Settings are read when it is opened. */
+static void
+with_ca(struct fixture *x, char *path)
+{
+	facilitator_close(x->f);
+	x->f = NULL;
+	x->conf.ca_file = path;
+	assert_int_equal(facilitator_open(&x->f, &x->conf), ST_OK);
+}
+
 static void
 a_failed_handshake_is_not_sent(void **state)
 {
@@ -676,10 +686,10 @@ a_failed_handshake_is_not_sent(void **state)
 	assert_int_equal(x->a.verdict, FACILITATOR_NOT_SENT);
 	assert_int_equal(requests(x), 0);
 	/* A CA file that is not there. */
-	x->conf.ca_file = x->name;
+	with_ca(x, x->name);
 	settle(x);
 	assert_int_equal(x->a.verdict, FACILITATOR_NOT_SENT);
-	x->conf.ca_file = NULL;
+	with_ca(x, NULL);
 }
 
 /* ---- TLS against openssl's own server ---- */
@@ -770,7 +780,7 @@ certificates_decide(void **state)
 	    ST_UNKNOWN);
 	/* The CA file does, but only for its name. */
 	snprintf(cert, sizeof(cert), "%s/cert.pem", dir);
-	x->conf.ca_file = cert;
+	with_ca(x, cert);
 	assert_int_equal(
 	    facilitator_supported(x->f, 2, "exact", "eip155:1", &offered),
 	    ST_OK);
@@ -778,7 +788,7 @@ certificates_decide(void **state)
 	set_url(x, "https://127.0.0.1:@", port);
 	settle(x);
 	assert_int_equal(x->a.verdict, FACILITATOR_NOT_SENT);
-	x->conf.ca_file = NULL;
+	with_ca(x, NULL);
 
 	kill(pid, SIGKILL);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);

@@ -10,7 +10,7 @@
 
 #include "base/own.h"
 #include "pay/facilitator_answer.h"
-#include "pay/facilitator_redirect.h"
+#include "pay/fetch_redirect.h"
 
 #define YES FACILITATOR_YES
 #define NO FACILITATOR_NO
@@ -509,15 +509,15 @@ redirect_targets(void **state)
 	(void)state;
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		away = false;
-		if (facilitator_redirect_ok(
-			cases[i].from, cases[i].to, &away) != cases[i].ok ||
+		if (fetch_redirect_ok(cases[i].from, cases[i].to, &away) !=
+			cases[i].ok ||
 		    (cases[i].ok && away != cases[i].away))
 			fail_msg("%s to %s: away %d", cases[i].from,
 			    cases[i].to, away);
 	}
 	/* A way back does not bring the secret back. */
 	away = true;
-	assert_true(facilitator_redirect_ok(
+	assert_true(fetch_redirect_ok(
 	    "https://a.example/", "https://a.example/", &away));
 	assert_true(away);
 }

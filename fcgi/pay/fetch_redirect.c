@@ -1,4 +1,4 @@
-#include "pay/facilitator_redirect.h"
+#include "pay/fetch_redirect.h"
 
 #include <curl/curl.h>
 #include <stddef.h>
@@ -55,7 +55,7 @@ origin_of(struct origin *o, const char *url)
 }
 
 bool
-facilitator_redirect_ok(const char *from, const char *to, bool *away)
+fetch_redirect_ok(const char *from, const char *to, bool *away)
 {
 	OWN_ORIGIN struct origin a = { 0 }, b = { 0 };
 	bool same_host;

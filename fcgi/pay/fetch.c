@@ -2,14 +2,15 @@
  * Why a settle goes out at most once here: when a kept connection turns out to
  * be dead before a byte of the answer came, curl sends the request again on a
  * new one by itself and tells nobody. The chain would take that (a nonce is
- * used once), but the second answer may well be "nonce already used", which
- * reads like a refusal of what was paid. So a request marked `once` always
- * opens a connection of its own; curl repeats nothing on those. The price is
- * one more handshake a settlement, which takes seconds anyway. verify and
- * supported change nothing and use kept connections. HTTP/1.1 only: with 2 a
- * refused stream is repeated too, and nothing here would share a connection.
+ * used once), but a facilitator's second answer may well be "nonce already
+ * used", which reads like a refusal of what was paid. So a request marked
+ * `once` always opens a connection of its own; curl repeats nothing on those.
+ * The price is one more handshake a settlement, which takes seconds anyway.
+ * verify and supported change nothing and use kept connections. HTTP/1.1 only:
+ * with 2 a refused stream is repeated too, and nothing here would share a
+ * connection.
  */
-#include "pay/facilitator_http.h"
+#include "pay/fetch.h"
 
 #include <curl/curl.h>
 #include <pthread.h>
@@ -18,19 +19,17 @@
 
 #include "base/io.h"
 #include "base/log.h"
-#include "pay/facilitator.h"
-#include "pay/facilitator_redirect.h"
+#include "pay/fetch_redirect.h"
 
 #define KEEP 32		 /* idle handles, each with its connection */
 #define HOPS 3		 /* redirects followed for one request */
 #define CONNECT_MS 10000 /* look-up, connect and handshake */
 #define URL_BYTES 8192
-#define HEADER_BYTES 65536    /* of an answer, all lines */
-#define EXTENSIONS_LOGGED 512 /* bytes of EXTENSION-RESPONSES */
+#define HEADER_BYTES 65536 /* of an answer, all lines */
 
-struct facilitator_http {
-	const struct conf_facilitator *conf;
-	struct curl_slist *headers;	 /* for the facilitator itself */
+struct fetch {
+	struct fetch_server server;
+	struct curl_slist *headers;	 /* for the server itself */
 	struct curl_slist *headers_away; /* for another host: no secret */
 	pthread_mutex_t lock;
 	CURL *idle[KEEP];
@@ -39,7 +38,7 @@ struct facilitator_http {
 
 /* What the callbacks of one transfer write to. */
 struct transfer {
-	struct facilitator_http_reply *reply;
+	struct fetch_reply *reply;
 	size_t header_bytes;
 };
 
@@ -91,22 +90,21 @@ wipe_headers(struct curl_slist *list)
 }
 
 enum status
-facilitator_http_open(
-    struct facilitator_http **out, const struct conf_facilitator *c)
+fetch_open(struct fetch **out, const struct fetch_server *s)
 {
-	struct facilitator_http *h = NULL;
+	struct fetch *h = NULL;
 
 	*out = NULL;
-	if (c->auth_header != NULL && !header_line(c->auth_header)) {
-		log_err("facilitator %s: auth_header_file must hold one line "
+	if (s->header != NULL && !header_line(s->header)) {
+		log_err("%s: the secret header must be one line "
 			"\"Name: value\"",
-		    c->name);
+		    s->who);
 		return ST_FORMAT;
 	}
 	h = calloc(1, sizeof(*h));
 	if (h == NULL)
 		return ST_NOMEM;
-	h->conf = c;
+	h->server = *s;
 	if (pthread_mutex_init(&h->lock, NULL) != 0) {
 		free(h);
 		return ST_NOMEM;
@@ -118,9 +116,8 @@ facilitator_http_open(
 		return ST_NOMEM;
 	}
 	if (!add_common(&h->headers) || !add_common(&h->headers_away) ||
-	    (c->auth_header != NULL &&
-		!add_header(&h->headers, c->auth_header))) {
-		facilitator_http_close(h);
+	    (s->header != NULL && !add_header(&h->headers, s->header))) {
+		fetch_close(h);
 		return ST_NOMEM;
 	}
 	*out = h;
@@ -128,7 +125,7 @@ facilitator_http_open(
 }
 
 void
-facilitator_http_close(struct facilitator_http *h)
+fetch_close(struct fetch *h)
 {
 	size_t i;
 
@@ -144,14 +141,14 @@ facilitator_http_close(struct facilitator_http *h)
 }
 
 void
-facilitator_http_reply_init(struct facilitator_http_reply *r)
+fetch_reply_init(struct fetch_reply *r, size_t max)
 {
 	memset(r, 0, sizeof(*r));
-	buf_init(&r->body, FACILITATOR_ANSWER_BYTES);
+	buf_init(&r->body, max);
 }
 
 void
-facilitator_http_reply_free(struct facilitator_http_reply *r)
+fetch_reply_free(struct fetch_reply *r)
 {
 	buf_free(&r->body);
 }
@@ -159,7 +156,7 @@ facilitator_http_reply_free(struct facilitator_http_reply *r)
 /* ---- the pool ---- */
 
 static CURL *
-take(struct facilitator_http *h)
+take(struct fetch *h)
 {
 	CURL *easy = NULL;
 
@@ -171,7 +168,7 @@ take(struct facilitator_http *h)
 }
 
 static void
-give_back(struct facilitator_http *h, CURL *easy)
+give_back(struct fetch *h, CURL *easy)
 {
 	pthread_mutex_lock(&h->lock);
 	if (h->n_idle < KEEP) {
@@ -227,7 +224,7 @@ set_pointer(struct setup *s, CURLoption o, const void *v)
 }
 
 static void
-set_security(struct setup *s, const struct conf_facilitator *c)
+set_security(struct setup *s, const char *ca_file)
 {
 	set_pointer(s, CURLOPT_PROTOCOLS_STR, "http,https");
 	set_number(s, CURLOPT_FOLLOWLOCATION, 0);
@@ -237,16 +234,16 @@ set_security(struct setup *s, const struct conf_facilitator *c)
 	set_number(s, CURLOPT_SSL_VERIFYPEER, 1);
 	set_number(s, CURLOPT_SSL_VERIFYHOST, 2);
 	set_number(s, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2);
-	if (c->ca_file != NULL) {
-		set_pointer(s, CURLOPT_CAINFO, c->ca_file);
+	if (ca_file != NULL) {
+		set_pointer(s, CURLOPT_CAINFO, ca_file);
 		/* Instead of the system's, not besides. */
 		set_pointer(s, CURLOPT_CAPATH, NULL);
 	}
 }
 
 static CURLcode
-set_all(CURL *easy, const struct facilitator_http *h, const char *url,
-    const struct facilitator_http_request *q, bool away, int64_t left_ms,
+set_all(CURL *easy, const struct fetch *h, const char *url,
+    const struct fetch_request *q, bool away, int64_t left_ms,
     struct transfer *t)
 {
 	struct setup s = { .easy = easy, .rc = CURLE_OK };
@@ -264,7 +261,7 @@ set_all(CURL *easy, const struct facilitator_http *h, const char *url,
 	set_pointer(&s, CURLOPT_USERAGENT, "tollbox");
 	set_pointer(
 	    &s, CURLOPT_HTTPHEADER, away ? h->headers_away : h->headers);
-	set_security(&s, h->conf);
+	set_security(&s, h->server.ca_file);
 	if (q->body != NULL) {
 		set_number(&s, CURLOPT_POST, 1);
 		set_pointer(&s, CURLOPT_POSTFIELDS, q->body);
@@ -309,25 +306,21 @@ before_request(CURL *easy, CURLcode rc)
 
 /* What is wanted of the headers. */
 static void
-read_headers(const struct facilitator_http *h, CURL *easy,
-    struct facilitator_http_reply *r)
+read_headers(CURL *easy, const struct fetch_request *q, struct fetch_reply *r)
 {
 	struct curl_header *found = NULL;
 
 	if (curl_easy_header(
 		easy, "Content-Type", 0, CURLH_HEADER, -1, &found) == CURLHE_OK)
 		snprintf(r->type, sizeof(r->type), "%s", found->value);
-	/* The only sign that a catalogue takes us or does not. */
-	if (curl_easy_header(easy, "EXTENSION-RESPONSES", 0, CURLH_HEADER, -1,
-		&found) == CURLHE_OK)
-		log_info("facilitator %s: EXTENSION-RESPONSES: %.*s",
-		    h->conf->name, EXTENSIONS_LOGGED, found->value);
+	if (q->note != NULL && curl_easy_header(easy, q->note, 0, CURLH_HEADER,
+				   -1, &found) == CURLHE_OK)
+		snprintf(r->note, sizeof(r->note), "%s", found->value);
 }
 
 static enum status
-transfer(struct facilitator_http *h, CURL *easy, const char *url,
-    const struct facilitator_http_request *q, bool away,
-    struct facilitator_http_reply *r)
+transfer(struct fetch *h, CURL *easy, const char *url,
+    const struct fetch_request *q, bool away, struct fetch_reply *r)
 {
 	struct transfer t = { .reply = r };
 	int64_t left = q->deadline_ms - io_now_ms();
@@ -336,15 +329,14 @@ transfer(struct facilitator_http *h, CURL *easy, const char *url,
 	buf_clear(&r->body);
 	r->http = 0;
 	r->type[0] = '\0';
+	r->note[0] = '\0';
 	if (left <= 0) {
-		log_warn(
-		    "facilitator %s: %s: no time left", h->conf->name, q->path);
+		log_warn("%s: %s: no time left", h->server.who, q->what);
 		return ST_IO;
 	}
 	rc = set_all(easy, h, url, q, away, left, &t);
 	if (rc != CURLE_OK) {
-		log_err("facilitator %s: %s", h->conf->name,
-		    curl_easy_strerror(rc));
+		log_err("%s: %s", h->server.who, curl_easy_strerror(rc));
 		return ST_NOMEM;
 	}
 	rc = curl_easy_perform(easy);
@@ -352,12 +344,12 @@ transfer(struct facilitator_http *h, CURL *easy, const char *url,
 	if (r->http != 0 || rc == CURLE_OK || !before_request(easy, rc))
 		r->sent = true;
 	if (rc != CURLE_OK) {
-		log_warn("facilitator %s: %s: %s (curl %d, HTTP %ld, %s)",
-		    h->conf->name, q->path, curl_easy_strerror(rc), (int)rc,
-		    r->http, r->sent ? "sent" : "not sent");
+		log_warn("%s: %s: %s (curl %d, HTTP %ld, %s)", h->server.who,
+		    q->what, curl_easy_strerror(rc), (int)rc, r->http,
+		    r->sent ? "sent" : "not sent");
 		return ST_IO;
 	}
-	read_headers(h, easy, r);
+	read_headers(easy, q, r);
 	return ST_OK;
 }
 
@@ -366,7 +358,7 @@ transfer(struct facilitator_http *h, CURL *easy, const char *url,
 /* The URL that the answer just read sends us on to, or NULL. Borrowed; dead
  * at the handle's next use. */
 static const char *
-redirected(CURL *easy, const struct facilitator_http_reply *r)
+redirected(CURL *easy, const struct fetch_reply *r)
 {
 	char *to = NULL;
 
@@ -379,9 +371,8 @@ redirected(CURL *easy, const struct facilitator_http_reply *r)
 
 /* Ask `first`, and on from there. url is memory for the present one. */
 static enum status
-ask(struct facilitator_http *h, CURL *easy,
-    const struct facilitator_http_request *q, const char *first,
-    struct buf *url, struct facilitator_http_reply *r)
+ask(struct fetch *h, CURL *easy, const struct fetch_request *q,
+    const char *first, struct buf *url, struct fetch_reply *r)
 {
 	bool away = false;
 	enum status st = ST_BUG;
@@ -398,9 +389,9 @@ ask(struct facilitator_http *h, CURL *easy,
 			to = redirected(easy, r);
 		if (to == NULL)
 			break;
-		if (hop == HOPS || !facilitator_redirect_ok(first, to, &away)) {
-			log_warn("facilitator %s: %s: redirect refused",
-			    h->conf->name, q->path);
+		if (hop == HOPS || !fetch_redirect_ok(first, to, &away)) {
+			log_warn(
+			    "%s: %s: redirect refused", h->server.who, q->what);
 			break;
 		}
 		buf_clear(url);
@@ -411,8 +402,7 @@ ask(struct facilitator_http *h, CURL *easy,
 }
 
 enum status
-facilitator_http_ask(struct facilitator_http *h,
-    const struct facilitator_http_request *q, struct facilitator_http_reply *r)
+fetch_ask(struct fetch *h, const struct fetch_request *q, struct fetch_reply *r)
 {
 	struct buf first, url;
 	CURL *easy = NULL;
@@ -420,7 +410,7 @@ facilitator_http_ask(struct facilitator_http *h,
 
 	buf_init(&first, URL_BYTES);
 	buf_init(&url, URL_BYTES);
-	buf_addf(&first, "%s%s", h->conf->url, q->path);
+	buf_addf(&first, "%s%s", h->server.url, q->path);
 	if (buf_status(&first) == ST_OK)
 		easy = take(h);
 	if (easy != NULL) {
