@@ -47,6 +47,7 @@ main(int argc, char **argv)
 		say_stop("needs root, to become the user of the sandboxes");
 	if (!is_hello(argv[2]))
 		say_stop("no hello world is called %s", argv[2]);
+	say_catch();
 	if (strcmp(argv[1], "latency") == 0)
 		latency(argv[2], (int)number(argv[3]));
 	else if (strcmp(argv[1], "throughput") == 0)

@@ -47,7 +47,8 @@ function oneRate(blocks) {
     runsPerSecond: of("runs") / of("seconds"),
     perBlock: blocks.map(({ runs, seconds }) => runs / seconds),
     busyCpuSeconds: of("busySeconds") / of("runs"),
-    treeCpuSeconds: of("treeSeconds") / of("runs"),
+    // Null where no cgroup counts.
+    treeCpuSeconds: blocks[0].treeSeconds === null ? null : of("treeSeconds") / of("runs"),
     us: spread(blocks.flatMap(({ us }) => us)),
   };
 }

@@ -17,6 +17,8 @@ const NETWORK = `eip155:${CHAIN_ID}`;
 const SOURCE = 'print("hello")';
 const BODY = JSON.stringify({ runtime: "python3", source: SOURCE });
 const PAYERS = 20;
+// Nothing stays behind when this process is killed.
+const WITH_PARENT = ["setpriv", "--pdeathsig", "TERM", "--"];
 
 /** Stages as the log names them; what each is: docs/benchmarks.md. */
 export const STAGES = ["read", "parse", "check", "claim", "reserve", "settle", "facilitator", "run", "start", "program", "answer", "keep"];
@@ -41,7 +43,7 @@ export async function measurePath({ times, real, progress }) {
 async function withStack(folder, yes, work) {
   const logFile = join(folder, "log");
   const stderr = openSync(logFile, "w");
-  const stack = await startStack({ env: { ...(yes ? settings(yes.url) : {}), TOLLBOX_PORT: "0", TOLLBOX_TLS_PORT: "0" }, stderr });
+  const stack = await startStack({ through: WITH_PARENT, env: { ...(yes ? settings(yes.url) : {}), TOLLBOX_PORT: "0", TOLLBOX_TLS_PORT: "0" }, stderr });
   closeSync(stderr);
   let rounds;
   try {

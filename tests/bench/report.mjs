@@ -5,6 +5,9 @@ import { ms, ratio, table } from "./stats.mjs";
 
 const NAMES = { bare: "bare interpreter", bwrap: "plain bwrap", cold: "Tollbox, cold", warm: "Tollbox, warm" };
 
+// What others use is taken off what the host was busy; of a host that has little left nothing can be told so.
+const TOO_BUSY = 0.5;
+
 export function reportHost(host) {
   const versions = Object.entries(host.versions).filter(([, version]) => version);
   return [
@@ -29,7 +32,7 @@ export function reportLatency(latency) {
 
 export function reportThroughput(throughput) {
   const rows = Object.entries(throughput).flatMap(([runtime, loads]) =>
-    loads.flatMap(({ clients, ways, ratio: against }) =>
+    loads.flatMap(({ clients, idleCores, ways, ratio: against }) =>
       WAYS.map((way) => {
         const { runsPerSecond, perBlock, busyCpuSeconds, treeCpuSeconds, us } = ways[way];
         return [
@@ -37,9 +40,8 @@ export function reportThroughput(throughput) {
           runsPerSecond.toFixed(1),
           perBlock.map((rate) => rate.toFixed(1)).join(" "),
           against[way].toFixed(2),
-          (busyCpuSeconds * 1000).toFixed(1),
-          // Its monitor does not wait for what it started, so nobody is told.
-          way === "bwrap" ? "-" : (treeCpuSeconds * 1000).toFixed(1),
+          idleCores > TOO_BUSY ? "-" : (busyCpuSeconds * 1000).toFixed(1),
+          treeCpuSeconds === null ? "-" : (treeCpuSeconds * 1000).toFixed(1),
           ms(us.median),
           ms(us.p90),
         ];

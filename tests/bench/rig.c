@@ -1,7 +1,6 @@
 #include "unit/box/warm_fixture.h"
 
-#include <sys/resource.h>
-
+#include "account.h"
 #include "plain.h"
 #include "rig.h"
 #include "say.h"
@@ -20,6 +19,7 @@ struct rig {
 	const char *entry;
 	char *source;
 	struct plain *plain;
+	struct account *account;
 };
 
 static const struct {
@@ -62,6 +62,7 @@ clear(void)
 	if (open_rig == NULL || getpid() != owner)
 		return;
 	plain_close(open_rig->plain);
+	account_close(open_rig->account);
 	kill(open_rig->server.pid, SIGTERM);
 	(void)server_wait(&open_rig->server);
 	server_clear(&open_rig->server);
@@ -131,6 +132,8 @@ rig_open(const char *name)
 		(void)atexit(clear);
 	owner = getpid();
 	open_rig = r;
+	r->account =
+	    account_open(r->server.kind, r->server.name, r->server.pid);
 	say_open("rig", name);
 	say_text("memoryLimit", memory_limit(r));
 	say_end();
@@ -167,6 +170,7 @@ rig_calm(const struct rig *r)
 
 	while (io_now_ms() < until) {
 		count(&r->server, runtime, &warm, &starting);
+		say_going();
 		if (starting == 0 && warm >= rest &&
 		    groups_left(&r->server) == warm * folders)
 			return;
@@ -183,7 +187,8 @@ rig_warm(const struct rig *r)
 
 	while (io_now_ms() < until) {
 		count(&r->server, r->with[1]->name, &warm, &starting);
-		if (warm > 0)
+		say_going();
+		if (warm > 0 && starting == 0)
 			return;
 		usleep(2000);
 	}
@@ -240,6 +245,7 @@ boxer_hello(struct rig_time *out, const struct rig *r, bool warm)
 void
 rig_hello(struct rig_time *out, const struct rig *r, enum rig_way way)
 {
+	say_going();
 	memset(out, 0, sizeof(*out));
 	switch (way) {
 	case RIG_BARE:
@@ -279,45 +285,8 @@ rig_other(const struct rig *r, const char *runtime, const char *source,
 	return end == ST_OK ? "completed" : status_api(end)->code;
 }
 
-/* ---- CPU time ---- */
-
-static double
-seconds_of(const struct rusage *u)
-{
-	return (double)(u->ru_utime.tv_sec + u->ru_stime.tv_sec) +
-	       (double)(u->ru_utime.tv_usec + u->ru_stime.tv_usec) / 1e6;
-}
-
-/* Fields 14 to 17 of its stat, in clock ticks: its own and its children's. */
-static double
-boxer_cpu_s(const struct rig *r)
-{
-	char path[64], text[1024] = "", *p;
-	double sum = 0;
-	FILE *f;
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)r->server.pid);
-	f = fopen(path, "r");
-	if (f == NULL || fgets(text, sizeof(text), f) == NULL)
-		say_stop("the boxer is gone");
-	fclose(f);
-	p = strrchr(text, ')');
-	for (int field = 2; p != NULL && field < 17; field++) {
-		p = strchr(p + 1, ' ');
-		if (p != NULL && field >= 13)
-			sum += strtod(p, NULL);
-	}
-	return sum / (double)sysconf(_SC_CLK_TCK);
-}
-
 double
-rig_cpu_s(const struct rig *r, enum rig_way way)
+rig_cpu_s(const struct rig *r)
 {
-	struct rusage self, children;
-
-	(void)getrusage(RUSAGE_SELF, &self);
-	(void)getrusage(RUSAGE_CHILDREN, &children);
-	if (way == RIG_COLD || way == RIG_WARM)
-		return seconds_of(&self) + boxer_cpu_s(r);
-	return seconds_of(&self) + seconds_of(&children);
+	return account_s(r->account);
 }

@@ -40,15 +40,15 @@ void rig_close(struct rig *r);
  * starts, none is being taken down. Outside of every clock. */
 void rig_calm(const struct rig *r);
 
-/* Wait until one is warm, whatever else goes on. Outside of every clock. */
+/* Wait until one is warm and none starts, whatever else runs. Outside of every
+ * clock. */
 void rig_warm(const struct rig *r);
 
 /* One hello. Thread-safe. */
 void rig_hello(struct rig_time *out, const struct rig *r, enum rig_way way);
 
-/* CPU seconds that this process and those below it (bare, bwrap), or the boxer
- * and those below it, have used, as far as they were reaped. */
-double rig_cpu_s(const struct rig *r, enum rig_way way);
+/* CPU seconds that all ways have used since it was opened (account_s()). */
+double rig_cpu_s(const struct rig *r);
 
 /* Run any program, cold, in the same boxer: its verdict's code, "completed" for
  * none. It may end as it likes. Thread-safe. */

@@ -1,8 +1,13 @@
 #include "say.h"
 
+#include <math.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+
+static volatile sig_atomic_t caught;
 
 void
 say_open(const char *part, const char *runtime)
@@ -19,7 +24,10 @@ say_text(const char *name, const char *text)
 void
 say_number(const char *name, double value)
 {
-	printf(",\"%s\":%.3f", name, value);
+	if (isnan(value))
+		printf(",\"%s\":null", name);
+	else
+		printf(",\"%s\":%.6g", name, value);
 }
 
 void
@@ -37,6 +45,32 @@ say_end(void)
 {
 	printf("}\n");
 	(void)fflush(stdout);
+}
+
+static void
+on_signal(int number)
+{
+	caught = number;
+}
+
+/* Handlers, never SIG_IGN: what is executed must not inherit it. */
+void
+say_catch(void)
+{
+	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
+	struct sigaction a = { .sa_handler = on_signal,
+		.sa_flags = SA_RESTART };
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		(void)sigaction(ends[i], &a, NULL);
+	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+}
+
+void
+say_going(void)
+{
+	if (caught != 0)
+		say_stop("stopped by signal %d", (int)caught);
 }
 
 void

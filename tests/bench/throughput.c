@@ -106,13 +106,13 @@ measure(
 	rig_calm(b->r);
 	begin = io_now_us();
 	busy = busy_s();
-	tree = rig_cpu_s(b->r, b->way);
+	tree = rig_cpu_s(b->r);
 	took = saturate(b, clients, seconds);
 	/* The sandboxes taken are replaced: that is part of the price. */
 	rig_calm(b->r);
 	busy = busy_s() - busy;
 	busy -= idle * (double)(io_now_us() - begin) / 1e6;
-	tree = rig_cpu_s(b->r, b->way) - tree;
+	tree = rig_cpu_s(b->r) - tree;
 	say_open("throughput", name);
 	say_text("way", rig_way_name(b->way));
 	say_number("clients", clients);
