@@ -42,5 +42,5 @@ export function table(rows) {
   return rows.map((row) => row.map(cell).join("  ").trimEnd()).join("\n");
 }
 
-export const ms = (us, digits = us !== null && us < 10_000 ? 2 : 1) => (us === null ? "-" : (us / 1000).toFixed(digits));
+export const ms = (us, digits = us !== null && Math.abs(us) < 10_000 ? 2 : 1) => (us === null ? "-" : (us / 1000).toFixed(digits));
 export const ratio = (value, base) => (base ? (value / base).toFixed(2) : "-");
