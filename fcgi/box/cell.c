@@ -12,57 +12,18 @@
 #include "base/log.h"
 #include "base/own.h"
 #include "base/wire.h"
-#include "box/hook.h"
-#include "box/tally.h"
+#include "box/cell_work.h"
 
-/* Longest stay in a state, and the rhythm of the meter. */
+/* Longest stay in a state. */
 #define BOOT_MS 10000
-#define WARM_MS 20000
 #define LOAD_MS 20000
-#define ASK_MS 250     /* for sandbox-init's report, and then for its exit */
-#define EXTRAS_MS 5000 /* to collect what the job asked for beside output */
-#define DIE_MS 2000    /* from SIGKILL until it counts as lost */
-#define METER_MS 25
+#define DIE_MS 2000 /* from SIGKILL until it counts as lost */
 #define ALONE_MS 1
 #define SWEEP_FIRST_MS 1
 #define SWEEP_MOST_MS 500
 
-enum cell_state {
-	CELL_BOOTING, /* until sandbox-init says READY */
-	CELL_WARMING, /* until the interpreter waits at its gate */
-	CELL_READY,   /* waits for a job */
-	CELL_LOADING, /* writes the job's files */
-	CELL_RUNNING,
-	CELL_ENDING, /* was asked to end, or has reported: PID 1 shall go */
-	CELL_DYING,  /* was killed */
-	CELL_GONE    /* all processes gone, or given up on (lost) */
-};
-
-struct cell {
-	struct loop *loop;
-	struct hull hull;
-	struct cell_hooks hooks;
-	const char *entry;
-	const struct hook *hook; /* of a warm start; NULL: a cold one */
-	enum cell_state state;
-	enum status failed;
-	bool lost;
-	bool told;		   /* the owner, that it ended */
-	struct loop_watch control; /* to sandbox-init */
-	struct loop_watch init;	   /* pidfd of PID 1; -1: not held */
-	struct loop_timer wait;	   /* longest stay in this state */
-	struct loop_timer meter;
-	struct loop_timer sweep; /* of what is left to remove */
-	int64_t sweep_ms;
-	int64_t asked_us; /* since when it is wanted for a job */
-	struct tally tally;
-	uint32_t flags; /* of the job */
-	int extras;	/* -1: none, or taken */
-	uint64_t extras_len;
-};
-
-static void
-set_timer(struct cell *c, struct loop_timer *t, int64_t ms)
+void
+cell_set_timer(struct cell *c, struct loop_timer *t, int64_t ms)
 {
 	loop_timer_set(c->loop, t, io_now_us() + ms * 1000);
 }
@@ -75,14 +36,12 @@ cell_kill(struct cell *c)
 	if (c->state >= CELL_DYING)
 		return;
 	c->state = CELL_DYING;
-	set_timer(c, &c->wait, DIE_MS);
+	cell_set_timer(c, &c->wait, DIE_MS);
 	hull_kill(&c->hull, c->init.fd);
 }
 
-/* The sandbox failed, or (ST_SANDBOX_INVALID_REQUEST) was asked for what it
- * cannot hold. */
-static void __attribute__((format(printf, 3, 4)))
-fail(struct cell *c, enum status st, const char *fmt, ...)
+void
+cell_fail(struct cell *c, enum status st, const char *fmt, ...)
 {
 	char why[160];
 	va_list ap;
@@ -99,14 +58,13 @@ fail(struct cell *c, enum status st, const char *fmt, ...)
 	cell_kill(c);
 }
 
-/* Give PID 1 a moment to go by itself. */
-static void
-expect_end(struct cell *c)
+void
+cell_expect_end(struct cell *c)
 {
 	if (c->state >= CELL_ENDING)
 		return;
 	c->state = CELL_ENDING;
-	set_timer(c, &c->wait, ASK_MS);
+	cell_set_timer(c, &c->wait, CELL_ASK_MS);
 }
 
 void
@@ -117,7 +75,7 @@ cell_stop(struct cell *c, enum verdict_stop why)
 	c->tally.ev.stop = why;
 	/* The end of the socket tells sandbox-init to end the program. */
 	(void)shutdown(c->control.fd, SHUT_WR);
-	expect_end(c);
+	cell_expect_end(c);
 }
 
 /* Remove what is left, or try again a little later. */
@@ -137,7 +95,7 @@ on_sweep(void *ctx)
 	}
 	if (c->lost)
 		hull_kill(&c->hull, c->init.fd);
-	set_timer(c, &c->sweep, c->sweep_ms);
+	cell_set_timer(c, &c->sweep, c->sweep_ms);
 	if (c->sweep_ms < SWEEP_MOST_MS)
 		c->sweep_ms *= 2;
 }
@@ -165,14 +123,14 @@ tell_ended(struct cell *c)
 
 /* After the report: that the namespace still has to be taken apart, and the
  * program's memory to be freed, is nobody's wait. */
-static void
-tell_if_alone(struct cell *c)
+void
+cell_tell_if_alone(struct cell *c)
 {
 	if (c->told || !c->tally.ev.reported ||
 	    (c->flags != 0 && c->extras < 0))
 		return;
 	if (!hull_alone(&c->hull)) {
-		set_timer(c, &c->meter, ALONE_MS);
+		cell_set_timer(c, &c->meter, ALONE_MS);
 		return;
 	}
 	tally_last(&c->tally, &c->hull);
@@ -185,175 +143,14 @@ on_meter(void *ctx)
 	struct cell *c = ctx;
 
 	if (c->state == CELL_ENDING) {
-		tell_if_alone(c);
+		cell_tell_if_alone(c);
 	} else if (c->state == CELL_RUNNING) {
 		measure(c);
-		set_timer(c, &c->meter, METER_MS);
+		cell_set_timer(c, &c->meter, CELL_METER_MS);
 	}
 }
 
-/* ---- what sandbox-init says ---- */
-
-static void
-now_ready(struct cell *c)
-{
-	c->tally.ev.start_us = (uint64_t)(io_now_us() - c->asked_us);
-	c->state = CELL_READY;
-	loop_timer_clear(&c->wait);
-	c->hooks.ready(c->hooks.ctx);
-}
-
-static void
-warm_up(struct cell *c)
-{
-	struct wire_init_warm m;
-
-	hook_order(&m, c->hook, c->entry);
-	c->state = CELL_WARMING;
-	set_timer(c, &c->wait, WARM_MS);
-	if (io_send_msg(c->control.fd, &m, sizeof(m), -1, MSG_DONTWAIT) !=
-	    ST_OK)
-		fail(c, ST_SANDBOX_SETUP_FAILED, "cannot order a warm start");
-}
-
-static void
-on_ready(struct cell *c)
-{
-	c->init.fd = hull_hold_init(&c->hull);
-	if (c->init.fd < 0 || loop_watch(c->loop, &c->init, EPOLLIN) != ST_OK) {
-		fail(c, ST_SANDBOX_SETUP_FAILED, "PID 1 cannot be found");
-		return;
-	}
-	if (hull_furnish(&c->hull, c->init.fd, c->hook) != ST_OK ||
-	    tally_first(&c->tally, &c->hull, c->init.fd) != ST_OK) {
-		fail(c, ST_SANDBOX_SETUP_FAILED, "no work folder, no meter");
-		return;
-	}
-	if (c->hook != NULL)
-		warm_up(c);
-	else
-		now_ready(c);
-}
-
-static void
-on_warmed(struct cell *c)
-{
-	if (hull_lift(&c->hull, c->init.fd, c->hook) != ST_OK) {
-		fail(c, ST_SANDBOX_SETUP_FAILED, "the hook does not go");
-		return;
-	}
-	hull_yield(&c->hull, false);
-	now_ready(c);
-}
-
-static void
-on_started(struct cell *c)
-{
-	tally_release(&c->tally, &c->hull, c->init.fd);
-	c->state = CELL_RUNNING;
-	set_timer(c, &c->wait, (int64_t)c->tally.ev.limits.timeout_ms);
-	set_timer(c, &c->meter, METER_MS);
-	c->hooks.started(c->hooks.ctx);
-}
-
-static void
-on_report(struct cell *c, const struct wire_init_report *m)
-{
-	if (tally_report(&c->tally, &c->hull, c->init.fd, m) != ST_OK) {
-		fail(c, ST_SANDBOX_SETUP_FAILED, "report of no end");
-		return;
-	}
-	expect_end(c);
-	if (c->flags != 0 && c->state == CELL_ENDING)
-		set_timer(c, &c->wait, EXTRAS_MS);
-	tell_if_alone(c);
-}
-
-/* What is in it is the reader's to judge. */
-static void
-on_extras(struct cell *c, const struct wire_init_extras *m, int *fd)
-{
-	c->extras = own_steal_fd(fd);
-	c->extras_len = m->len;
-	if (c->state == CELL_ENDING)
-		set_timer(c, &c->wait, ASK_MS);
-	tell_if_alone(c);
-}
-
-static void
-on_failed(struct cell *c, const struct wire_init_failed *m)
-{
-	if (m->disk_full == 1)
-		fail(c, ST_SANDBOX_INVALID_REQUEST, "its files do not fit");
-	else
-		fail(c, ST_SANDBOX_SETUP_FAILED, "%.*s: %s",
-		    (int)sizeof(m->step), m->step, strerror(m->error));
-}
-
-union from_init {
-	uint32_t type;
-	struct wire_simple simple;
-	struct wire_init_report report;
-	struct wire_init_extras extras;
-	struct wire_init_failed failed;
-};
-
-/* One message. What does not fit the state or its length is not the word of a
- * sound sandbox-init, so the sandbox ends. */
-static void
-on_message(struct cell *c, const union from_init *m, size_t len, int *fd)
-{
-	uint32_t type = len >= sizeof(m->type) ? m->type : 0;
-
-	if (type == WIRE_INIT_READY && len == sizeof(m->simple) &&
-	    c->state == CELL_BOOTING)
-		on_ready(c);
-	else if (type == WIRE_INIT_WARMED && len == sizeof(m->simple) &&
-		 c->state == CELL_WARMING)
-		on_warmed(c);
-	else if (type == WIRE_INIT_STARTED && len == sizeof(m->simple) &&
-		 c->state == CELL_LOADING)
-		on_started(c);
-	else if (type == WIRE_INIT_REPORT && len == sizeof(m->report) &&
-		 c->tally.released_us > 0 && !c->tally.ev.reported)
-		on_report(c, &m->report);
-	else if (type == WIRE_INIT_EXTRAS && len == sizeof(m->extras) &&
-		 c->tally.ev.reported && c->flags != 0 && c->extras < 0 &&
-		 *fd >= 0)
-		on_extras(c, &m->extras, fd);
-	else if (type == WIRE_INIT_FAILED && len == sizeof(m->failed) &&
-		 c->tally.released_us == 0)
-		on_failed(c, &m->failed);
-	else
-		fail(c, ST_SANDBOX_SETUP_FAILED, "message out of place");
-}
-
-static void
-on_control(void *ctx, uint32_t events)
-{
-	struct cell *c = ctx;
-	union from_init m;
-	enum status st = ST_OK;
-	size_t len;
-
-	(void)events;
-	while (c->control.fd >= 0 && st == ST_OK) {
-		OWN_FD int fd = -1;
-
-		st = io_recv_msg(
-		    c->control.fd, &m, sizeof(m), &len, &fd, MSG_DONTWAIT);
-		if (st == ST_OK)
-			on_message(c, &m, len, &fd);
-	}
-	if (st == ST_OK || st == ST_TIMEOUT)
-		return;
-	/* The end, or nonsense. Without a report there is no more to come. */
-	loop_watch_close(c->loop, &c->control);
-	if (st == ST_CLOSED && c->tally.released_us > 0)
-		expect_end(c);
-	else
-		fail(c, ST_SANDBOX_SETUP_FAILED, "lost sandbox-init");
-}
+/* ---- the job ---- */
 
 void
 cell_load(struct cell *c, int image, uint64_t image_len, uint32_t flags)
@@ -369,11 +166,12 @@ cell_load(struct cell *c, int image, uint64_t image_len, uint32_t flags)
 		return;
 	c->state = CELL_LOADING;
 	c->flags = flags;
-	set_timer(c, &c->wait, LOAD_MS);
+	cell_set_timer(c, &c->wait, LOAD_MS);
 	st = io_send_msg(c->control.fd, &m, sizeof(m), image, MSG_DONTWAIT);
 	/* That it is gone already shows where we read. */
 	if (st != ST_OK && st != ST_CLOSED)
-		fail(c, ST_SANDBOX_SETUP_FAILED, "cannot hand over the job");
+		cell_fail(
+		    c, ST_SANDBOX_SETUP_FAILED, "cannot hand over the job");
 }
 
 /* ---- the end ---- */
@@ -383,7 +181,7 @@ static void
 gone(struct cell *c)
 {
 	/* The report may be waiting behind the news of the exit. */
-	on_control(c, 0);
+	cell_hear(c, 0);
 	c->state = CELL_GONE;
 	if (!c->told)
 		tally_last(&c->tally, &c->hull);
@@ -392,7 +190,7 @@ gone(struct cell *c)
 	loop_watch_close(c->loop, &c->control);
 	loop_timer_clear(&c->meter);
 	if (!c->lost)
-		set_timer(c, &c->wait, DIE_MS);
+		cell_set_timer(c, &c->wait, DIE_MS);
 	tell_ended(c);
 	on_sweep(c);
 }
@@ -420,7 +218,7 @@ cell_reaped(struct cell *c, pid_t pid)
 		on_sweep(c);
 	} else if (c->init.fd < 0) {
 		/* Nobody is known whose end could be waited for. */
-		fail(c, ST_SANDBOX_SETUP_FAILED, "bubblewrap ended early");
+		cell_fail(c, ST_SANDBOX_SETUP_FAILED, "bubblewrap ended early");
 		gone(c);
 	}
 	return true;
@@ -435,7 +233,8 @@ on_wait(void *ctx)
 	case CELL_BOOTING:
 	case CELL_WARMING:
 	case CELL_LOADING:
-		fail(c, ST_SANDBOX_SETUP_FAILED, "the start takes too long");
+		cell_fail(
+		    c, ST_SANDBOX_SETUP_FAILED, "the start takes too long");
 		break;
 	case CELL_RUNNING:
 		measure(c);
@@ -488,14 +287,14 @@ cell_open(struct cell **out, int pipes[3], struct loop *l,
 		return st;
 	}
 	c->tally.ev.memory_wall = c->hull.memory_wall;
-	loop_watch_init(&c->control, control, on_control, c);
+	loop_watch_init(&c->control, control, cell_hear, c);
 	loop_watch_init(&c->init, -1, on_init, c);
 	loop_timer_init(&c->wait, on_wait, c);
 	loop_timer_init(&c->meter, on_meter, c);
 	loop_timer_init(&c->sweep, on_sweep, c);
-	set_timer(c, &c->wait, BOOT_MS);
+	cell_set_timer(c, &c->wait, BOOT_MS);
 	if (loop_watch(l, &c->control, EPOLLIN) != ST_OK)
-		fail(c, ST_SANDBOX_SETUP_FAILED, "cannot be watched");
+		cell_fail(c, ST_SANDBOX_SETUP_FAILED, "cannot be watched");
 	*out = c;
 	return ST_OK;
 }
@@ -519,7 +318,7 @@ cell_hand_over(
 	if (c->state != CELL_READY)
 		hull_yield(&c->hull, false);
 	if (hull_limit(&c->hull, c->init.fd, limits) != ST_OK)
-		fail(c, ST_SANDBOX_SETUP_FAILED, "cannot set the limits");
+		cell_fail(c, ST_SANDBOX_SETUP_FAILED, "cannot set the limits");
 	c->tally.ev.memory_wall = c->hull.memory_wall;
 }
 
