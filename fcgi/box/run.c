@@ -11,58 +11,20 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/own.h"
-#include "box/cell.h"
 #include "box/pool.h"
-#include "box/pump.h"
 #include "box/run_check.h"
+#include "box/run_work.h"
 
-/* A gate that holds a slot and never comes back with a job, or never reads
- * its result, is stuck; settling takes a minute or two. */
-#define IDLE_MS 600000
 #define DELIVER_MS 30000
 
-enum run_state {
-	RUN_WAITING,  /* to be admitted */
-	RUN_RESERVED, /* has a slot, no job yet */
-	RUN_LOADED,   /* has its job, which has not started */
-	RUN_STARTED,
-	RUN_ENDED,   /* output and result are still to be delivered */
-	RUN_REFUSED, /* the gate shall read why and close */
-	RUN_DONE
-};
-
-struct run {
-	struct loop *loop;
-	struct hull_host *host;
-	enum run_state state;
-	struct loop_watch sock; /* the gate's */
-	struct loop_timer wait; /* longest stay in this state */
-	struct wire_reserve ask;
-	const struct conf_runtime *runtime;
-	const char *entry;
-	struct pool *pool;
-	struct cell *cell;
-	struct cell *spent; /* a warm one that failed before its job */
-	bool warm;	    /* cell comes from the pool */
-	int pipes[3];	    /* the cell's, until there is a pump */
-	struct pump *pump;
-	int image;
-	struct wire_job job;
-	struct verdict_evidence ev; /* once the sandbox is gone */
-	int extras;		    /* image, or -1; likewise */
-	uint64_t extras_len;
-};
-
-/* ---- to the gate ---- */
-
-static void
-set_wait(struct run *r, int64_t ms)
+void
+run_set_wait(struct run *r, int64_t ms)
 {
 	loop_timer_set(r->loop, &r->wait, io_now_us() + ms * 1000);
 }
 
-static void
-forget_pipes(struct run *r)
+void
+run_forget_pipes(struct run *r)
 {
 	for (int i = 0; i < 3; i++)
 		r->pipes[i] = -1;
@@ -75,123 +37,7 @@ close_pipes(struct run *r)
 		if (r->pipes[i] >= 0)
 			close(r->pipes[i]);
 	}
-	forget_pipes(r);
-}
-
-/* The gate is gone or has got all; what the sandbox still does is in vain. One
- * that never saw a job is as good as before. */
-static void
-done(struct run *r)
-{
-	bool unused = r->state == RUN_RESERVED && r->warm;
-
-	r->state = RUN_DONE;
-	loop_timer_clear(&r->wait);
-	loop_watch_close(r->loop, &r->sock);
-	if (r->cell == NULL)
-		return;
-	if (unused && cell_waits(r->cell) &&
-	    pool_put(r->pool, r->cell, r->pipes, r->runtime, r->entry)) {
-		r->cell = NULL;
-		forget_pipes(r);
-		return;
-	}
-	cell_kill(r->cell);
-}
-
-static void
-watch(struct run *r, uint32_t events)
-{
-	if (r->state != RUN_DONE &&
-	    loop_watch(r->loop, &r->sock, events) != ST_OK)
-		done(r);
-}
-
-/* Send a message, with fd unless it is -1; false if the gate cannot take it now
- * (or at all: then the run is done). */
-static bool
-tell_with(struct run *r, const void *m, size_t len, int fd)
-{
-	enum status st = ST_BUG;
-
-	if (r->state == RUN_DONE)
-		return true;
-	st = io_send_msg(r->sock.fd, m, len, fd, MSG_DONTWAIT);
-	if (st == ST_OK)
-		return true;
-	if (st == ST_TIMEOUT) {
-		watch(r, EPOLLIN | EPOLLOUT);
-		return false;
-	}
-	done(r);
-	return true;
-}
-
-static bool
-tell(struct run *r, const void *m, size_t len)
-{
-	return tell_with(r, m, len, -1);
-}
-
-static void
-tell_simple(struct run *r, enum wire_type type)
-{
-	struct wire_simple m = { .type = type };
-
-	/* Few and small: they fit the socket of a gate that reads. */
-	if (!tell(r, &m, sizeof(m)))
-		done(r);
-}
-
-static void
-refuse(struct run *r, enum status st, const char *text)
-{
-	struct wire_refused m = { .type = WIRE_REFUSED,
-		.status = (uint32_t)st };
-
-	(void)snprintf(m.text, sizeof(m.text), "%s", text);
-	if (!tell(r, &m, sizeof(m))) {
-		done(r);
-		return;
-	}
-	if (r->state == RUN_DONE)
-		return;
-	/* Closing at once could take the message away from a gate that is
-	 * just sending its job. */
-	r->state = RUN_REFUSED;
-	set_wait(r, IDLE_MS);
-}
-
-void
-run_refuse(struct run *r, enum status st, const char *text)
-{
-	if (r->state == RUN_WAITING)
-		refuse(r, st, text);
-}
-
-/* Nothing of the run lives any more: hand over what is left in the pipes, then
- * the verdict, which what is found there can still change. Called again when
- * the gate was slow to take it. */
-static void
-deliver(struct run *r)
-{
-	struct wire_result result;
-
-	if (!pump_drain(r->pump))
-		return;
-	r->ev.lost[0] = pump_lost(r->pump, 0);
-	r->ev.lost[1] = pump_lost(r->pump, 1);
-	if (r->ev.lost[0] + r->ev.lost[1] > 0 &&
-	    r->ev.stop == VERDICT_STOP_NONE)
-		r->ev.stop = VERDICT_STOP_OUTPUT;
-	if (verdict_judge(&result, &r->ev) != ST_OK) {
-		log_err("no verdict on a run: %s", result.text);
-		refuse(r, ST_SANDBOX_SETUP_FAILED, result.text);
-		return;
-	}
-	result.extras_len = r->extras_len;
-	if (tell_with(r, &result, sizeof(result), r->extras))
-		done(r);
+	run_forget_pipes(r);
 }
 
 /* ---- from the pump ---- */
@@ -203,7 +49,8 @@ on_emit(void *ctx, const struct wire_chunk *chunk)
 
 	if (r->state == RUN_REFUSED)
 		return true;
-	return tell(r, chunk, offsetof(struct wire_chunk, data) + chunk->len);
+	return run_tell(
+	    r, chunk, offsetof(struct wire_chunk, data) + chunk->len);
 }
 
 static void
@@ -229,9 +76,10 @@ load(struct run *r)
 
 	st = pump_open(
 	    &r->pump, r->loop, r->pipes, r->ask.limits.output_bytes, &hooks);
-	forget_pipes(r);
+	run_forget_pipes(r);
 	if (st != ST_OK) {
-		refuse(r, ST_SANDBOX_SETUP_FAILED, "no memory for the output");
+		run_tell_refusal(
+		    r, ST_SANDBOX_SETUP_FAILED, "no memory for the output");
 		cell_kill(r->cell);
 		return;
 	}
@@ -257,7 +105,7 @@ on_started(void *ctx)
 	if (r->state != RUN_LOADED)
 		return;
 	r->state = RUN_STARTED;
-	tell_simple(r, WIRE_STARTED);
+	run_tell_simple(r, WIRE_STARTED);
 	pump_start(r->pump);
 }
 
@@ -312,7 +160,7 @@ on_ended(void *ctx)
 		return;
 	if (r->warm && r->pump == NULL) {
 		if (!start_cold(r))
-			refuse(r, ST_SANDBOX_UNAVAILABLE,
+			run_tell_refusal(r, ST_SANDBOX_UNAVAILABLE,
 			    "no sandbox can be started now");
 		return;
 	}
@@ -320,19 +168,19 @@ on_ended(void *ctx)
 		(void)snprintf(text, sizeof(text),
 		    "source and files do not fit workDirBytes (%llu)",
 		    (unsigned long long)r->ask.limits.work_bytes);
-		refuse(r, st, text);
+		run_tell_refusal(r, st, text);
 		return;
 	}
 	if (st != ST_OK) {
-		refuse(r, st, "the sandbox could not be set up");
+		run_tell_refusal(r, st, "the sandbox could not be set up");
 		return;
 	}
 	r->state = RUN_ENDED;
 	r->extras = cell_extras(r->cell, &r->extras_len);
 	if (r->extras < 0)
 		r->extras_len = 0;
-	set_wait(r, DELIVER_MS);
-	deliver(r);
+	run_set_wait(r, DELIVER_MS);
+	run_tell_result(r);
 }
 
 /* ---- from the gate ---- */
@@ -348,7 +196,7 @@ on_job(struct run *r, const struct wire_job *m, size_t len, int fd)
 	if (r->state != RUN_RESERVED || len != sizeof(*m) ||
 	    !run_check_job(m, image)) {
 		log_err("gate sent a job that is none");
-		done(r);
+		run_tell_done(r);
 		return;
 	}
 	r->job = *m;
@@ -374,15 +222,15 @@ on_sock(void *ctx, uint32_t events)
 		if (st == ST_OK)
 			on_job(r, &m, len, fd);
 		else if (st != ST_TIMEOUT)
-			done(r);
+			run_tell_done(r);
 	}
 	if ((events & EPOLLOUT) == 0 || r->state == RUN_DONE)
 		return;
-	watch(r, EPOLLIN);
+	run_tell_watch(r, EPOLLIN);
 	if (r->pump != NULL)
 		pump_resume(r->pump);
 	if (r->state == RUN_ENDED)
-		deliver(r);
+		run_tell_result(r);
 }
 
 static void
@@ -391,15 +239,23 @@ on_wait(void *ctx)
 	struct run *r = ctx;
 
 	if (r->state == RUN_WAITING) {
-		refuse(r, ST_SERVICE_BUSY, "no run slot became free in time");
+		run_tell_refusal(
+		    r, ST_SERVICE_BUSY, "no run slot became free in time");
 		return;
 	}
 	if (r->state != RUN_REFUSED)
 		log_warn("the gate left a run alone; it is given up");
-	done(r);
+	run_tell_done(r);
 }
 
 /* ---- making, admitting, asking ---- */
+
+void
+run_refuse(struct run *r, enum status st, const char *text)
+{
+	if (r->state == RUN_WAITING)
+		run_tell_refusal(r, st, text);
+}
 
 enum status
 run_open(struct run **out, struct loop *l, struct hull_host *host,
@@ -415,7 +271,7 @@ run_open(struct run **out, struct loop *l, struct hull_host *host,
 	r->loop = l;
 	r->host = host;
 	r->pool = pool;
-	forget_pipes(r);
+	run_forget_pipes(r);
 	r->state = RUN_WAITING;
 	r->ask = *ask;
 	r->image = -1;
@@ -430,7 +286,7 @@ run_open(struct run **out, struct loop *l, struct hull_host *host,
 		run_free(r);
 		return ST_IO;
 	}
-	set_wait(r, ask->wait_ms);
+	run_set_wait(r, ask->wait_ms);
 	*out = r;
 	return ST_OK;
 }
@@ -455,19 +311,19 @@ run_admit(struct run *r)
 		r->warm = true;
 		cell_hand_over(r->cell, &r->ask.limits, &hooks);
 	} else if (!open_cell(r)) {
-		refuse(
+		run_tell_refusal(
 		    r, ST_SANDBOX_UNAVAILABLE, "no sandbox can be started now");
 		return;
 	}
 	r->state = RUN_RESERVED;
-	set_wait(r, IDLE_MS);
-	tell_simple(r, WIRE_RESERVED);
+	run_set_wait(r, RUN_IDLE_MS);
+	run_tell_simple(r, WIRE_RESERVED);
 }
 
 void
 run_abort(struct run *r)
 {
-	done(r);
+	run_tell_done(r);
 }
 
 bool
