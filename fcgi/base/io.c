@@ -266,6 +266,14 @@ io_wait(int fd, short events, int64_t deadline_ms)
 	}
 }
 
+bool
+io_alive(int pidfd)
+{
+	struct pollfd p = { .fd = pidfd, .events = POLLIN };
+
+	return pidfd >= 0 && poll(&p, 1, 0) == 0;
+}
+
 enum status
 io_nonblock(int fd)
 {

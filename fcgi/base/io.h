@@ -5,6 +5,7 @@
 #ifndef IO_H
 #define IO_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -47,6 +48,9 @@ enum status io_recv_msg(int sock, void *data, size_t cap, size_t *len, int *fd,
  * passes; a negative deadline waits for ever. ST_OK, ST_TIMEOUT, ST_IO. */
 enum status io_wait(int fd, short events, int64_t deadline_ms)
     __attribute__((warn_unused_result));
+
+/* Has the process of pidfd not ended? False for -1. */
+bool io_alive(int pidfd);
 
 /* Set O_NONBLOCK. */
 enum status io_nonblock(int fd) __attribute__((warn_unused_result));

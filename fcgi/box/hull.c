@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -295,15 +294,6 @@ file_bytes(uint64_t *out, const struct hull *h)
 	return true;
 }
 
-/* False once PID 1 has ended: then its number may be another's. */
-static bool
-alive(int pidfd)
-{
-	struct pollfd p = { .fd = pidfd, .events = POLLIN };
-
-	return pidfd >= 0 && poll(&p, 1, 0) == 0;
-}
-
 static enum status
 use_by_meter(struct hull_use *out, const struct hull *h)
 {
@@ -429,7 +419,8 @@ hull_use(struct hull_use *out, const struct hull *h, int init)
 
 	memset(out, 0, sizeof(*out));
 	st = h->group == NULL ? use_by_meter(out, h) : use_by_group(out, h);
-	if (!alive(init))
+	/* PID 1's number may be another's. */
+	if (!io_alive(init))
 		out->memory = 0;
 	return st;
 }

@@ -103,15 +103,6 @@ open_door(struct door *door, pid_t init)
 	return ST_OK;
 }
 
-/* True while the process of pidfd has not ended. */
-static bool
-alive(int pidfd)
-{
-	struct pollfd p = { .fd = pidfd, .events = POLLIN };
-
-	return poll(&p, 1, 0) == 0;
-}
-
 /* Wait for the child; what it said. */
 static enum status
 finish(pid_t child)
@@ -145,7 +136,7 @@ inside(pid_t init, int pidfd, const struct task *t)
 	st = open_door(&door, init);
 	/* Asked after the door was opened: alive now, so it was that
 	 * process's door. */
-	if (st == ST_OK && !alive(pidfd))
+	if (st == ST_OK && !io_alive(pidfd))
 		st = ST_CLOSED;
 	if (st != ST_OK)
 		goto out;

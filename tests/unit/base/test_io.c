@@ -13,6 +13,8 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -401,6 +403,34 @@ nonblock_is_set(void **state)
 }
 
 static void
+alive_until_it_ends(void **state)
+{
+	int go[2], pidfd;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(pipe(go), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		close(go[1]);
+		_exit((int)read(go[0], go, 1));
+	}
+	pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	assert_true(pidfd >= 0);
+	assert_true(io_alive(pidfd));
+	close(go[1]);
+	assert_int_equal(io_wait(pidfd, POLLIN, io_now_ms() + 5000), ST_OK);
+	assert_false(io_alive(pidfd));
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	/* Its number may be another's now. */
+	assert_false(io_alive(pidfd));
+	close(pidfd);
+	close(go[0]);
+	assert_false(io_alive(-1));
+}
+
+static void
 high_descriptors(void **state)
 {
 	size_t fds;
@@ -436,6 +466,7 @@ main(void)
 		cmocka_unit_test(descriptors_nobody_wants_are_closed),
 		cmocka_unit_test(wait_obeys_the_deadline),
 		cmocka_unit_test(nonblock_is_set),
+		cmocka_unit_test(alive_until_it_ends),
 		cmocka_unit_test(high_descriptors),
 	};
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
