@@ -17,7 +17,10 @@
 /* Longest stay in a state. */
 #define BOOT_MS 10000
 #define LOAD_MS 20000
-#define DIE_MS 2000 /* from SIGKILL until it counts as lost */
+#define DIE_MS 2000 /* from SIGKILL until nobody waits for it any more */
+/* And from then until it is told of: on a machine that has far too much to do
+ * a killed process may wait as long for its turn to end. */
+#define LOST_MS 30000
 #define ALONE_MS 1
 #define SWEEP_FIRST_MS 1
 #define SWEEP_MOST_MS 500
@@ -86,7 +89,7 @@ on_sweep(void *ctx)
 
 	if (c->init.fd < 0 && c->hull.monitor_pid == 0 &&
 	    hull_remove(&c->hull)) {
-		if (c->lost)
+		if (c->lost_told)
 			log_info("a lost sandbox is gone at last");
 		c->lost = false;
 		loop_timer_clear(&c->wait);
@@ -246,8 +249,13 @@ on_wait(void *ctx)
 	case CELL_DYING:
 	case CELL_GONE:
 		/* A process, or only its monitor or group. */
+		if (c->lost) {
+			c->lost_told = true;
+			log_err("a sandbox does not go; its slot is set aside");
+			break;
+		}
 		c->lost = true;
-		log_err("a sandbox does not go; its slot is set aside");
+		cell_set_timer(c, &c->wait, LOST_MS);
 		if (c->state == CELL_DYING)
 			gone(c);
 		break;

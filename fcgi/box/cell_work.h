@@ -27,7 +27,8 @@ struct cell {
 	const struct hook *hook; /* of a warm start; NULL: a cold one */
 	enum cell_state state;
 	enum status failed;
-	bool lost;
+	bool lost; /* it does not go within DIE_MS */
+	bool lost_told;
 	bool told;		   /* the owner, that it ended */
 	struct loop_watch control; /* to sandbox-init */
 	struct loop_watch init;	   /* pidfd of PID 1; -1: not held */
