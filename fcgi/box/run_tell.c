@@ -12,6 +12,7 @@ void
 run_tell_done(struct run *r)
 {
 	bool unused = r->state == RUN_RESERVED && r->warm;
+	bool ended = r->state == RUN_ENDED;
 
 	r->state = RUN_DONE;
 	loop_timer_clear(&r->wait);
@@ -24,7 +25,9 @@ run_tell_done(struct run *r)
 		run_forget_pipes(r);
 		return;
 	}
-	cell_kill(r->cell);
+	/* What has ended goes by itself, or the cell sees to it. */
+	if (!ended)
+		cell_kill(r->cell);
 }
 
 void
