@@ -87,16 +87,29 @@ read_at(char *out, size_t cap, int dir, const char *name)
 	out[n < 0 || len + 1 >= cap ? 0 : len] = '\0';
 }
 
-/* The number behind a key of a "key value" file, or the file's only number
- * where key is NULL. 0 if there is none. */
+/* A file's only number, or the first in it; 0 if there is none. */
+static uint64_t
+read_number_at(int dir, const char *name)
+{
+	OWN_FD int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
+	char text[32];
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	return strtoull(text, NULL, 10);
+}
+
+/* The number behind a key of a "key value" file. 0 if there is none. */
 static uint64_t
 number_in(const char *text, const char *key)
 {
-	size_t len = key == NULL ? 0 : strlen(key);
+	size_t len = strlen(key);
 	const char *p = text;
 
 	while (p != NULL && *p != '\0') {
-		if (key == NULL || (strncmp(p, key, len) == 0 && p[len] == ' '))
+		if (strncmp(p, key, len) == 0 && p[len] == ' ')
 			return strtoull(p + len, NULL, 10);
 		p = strchr(p, '\n');
 		if (p != NULL)
@@ -111,23 +124,19 @@ number_in(const char *text, const char *key)
 static size_t
 list_pids(pid_t *out, size_t cap, int dir)
 {
-	OWN_FD int fd = openat(dir, "cgroup.procs", O_RDONLY | O_CLOEXEC);
-	FILE *f;
+	char text[8192], *p = text, *end;
 	size_t n = 0;
-	char line[32];
+	long pid;
 
-	if (fd < 0)
-		return 0;
-	f = fdopen(fd, "r");
-	if (f == NULL)
-		return 0;
-	(void)own_steal_fd(&fd);
-	while (n < cap && fgets(line, sizeof(line), f) != NULL) {
-		out[n] = (pid_t)strtol(line, NULL, 10);
-		if (out[n] > 0)
-			n++;
+	read_at(text, sizeof(text), dir, "cgroup.procs");
+	while (n < cap) {
+		pid = strtol(p, &end, 10);
+		if (end == p)
+			break;
+		if (pid > 0)
+			out[n++] = (pid_t)pid;
+		p = end;
 	}
-	fclose(f);
 	return n;
 }
 
@@ -414,26 +423,31 @@ cgroup_yield(const struct cgroup *g, bool yield)
 		(void)write_at(g->dir[i], "cpu.shares", yield ? "102" : "1024");
 }
 
+uint64_t
+cgroup_cpu_us(const struct cgroup *g)
+{
+	int acct = g->dir[g->of[PLACE_CPUACCT]];
+	char text[1024];
+
+	if (g->kind != CGROUP_V2)
+		return read_number_at(acct, "cpuacct.usage") / 1000;
+	read_at(text, sizeof(text), acct, "cpu.stat");
+	return number_in(text, "usage_usec");
+}
+
 void
 cgroup_counters(const struct cgroup *g, struct cgroup_use *out)
 {
 	bool v2 = g->kind == CGROUP_V2;
 	int memory = g->dir[g->of[PLACE_MEMORY]];
-	int pids = g->dir[g->of[PLACE_PIDS]];
-	int acct = g->dir[g->of[PLACE_CPUACCT]];
-	char text[8192];
+	char text[1024];
 
-	read_at(text, sizeof(text), memory,
-	    v2 ? "memory.peak" : "memory.max_usage_in_bytes");
-	out->memory_peak = number_in(text, NULL);
+	out->memory_peak = read_number_at(
+	    memory, v2 ? "memory.peak" : "memory.max_usage_in_bytes");
 	read_at(text, sizeof(text), memory,
 	    v2 ? "memory.events" : "memory.oom_control");
 	out->oom_kills = number_in(text, "oom_kill");
-	read_at(text, sizeof(text), pids, "pids.current");
-	out->tasks = number_in(text, NULL);
-	read_at(text, sizeof(text), acct, v2 ? "cpu.stat" : "cpuacct.usage");
-	out->cpu_us =
-	    v2 ? number_in(text, "usage_usec") : number_in(text, NULL) / 1000;
+	out->cpu_us = cgroup_cpu_us(g);
 }
 
 enum status

@@ -57,13 +57,14 @@ struct cgroup_use {
 	uint64_t memory_anon;  /* bytes now, other than files and kernel */
 	uint64_t memory_shmem; /* bytes now: tmpfs, memfd, shared mappings */
 	uint64_t cpu_us;
-	uint64_t tasks; /* now, those that nobody waited for included */
 	uint64_t oom_kills;
 	uint64_t tasks_refused; /* forks refused by the task limit */
 };
-/* What costs little of it and outlives the processes: peak, CPU, kills, tasks.
- * The rest is left alone. */
+/* What costs little of it and outlives the processes: peak, CPU, kills. The
+ * rest is left alone. */
 void cgroup_counters(const struct cgroup *g, struct cgroup_use *out);
+/* Of that only the CPU time. */
+uint64_t cgroup_cpu_us(const struct cgroup *g);
 /* ST_OK or ST_IO (file vanished). Fields the kernel lacks are 0. */
 enum status cgroup_use(const struct cgroup *g, struct cgroup_use *out)
     __attribute__((warn_unused_result));

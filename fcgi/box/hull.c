@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,6 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -26,6 +26,8 @@
 #define EXTRA_TASKS 4
 /* PF_EXITING of linux/sched.h, in every kernel there is. */
 #define EXITING 0x4ul
+/* How long a killed process takes to notice, if it gets a processor. */
+#define SOON_US 200
 /* bubblewrap, PID 1, and the main process. */
 #define ALONE_MOST 3
 
@@ -334,6 +336,15 @@ use_by_group(struct hull_use *out, const struct hull *h)
 }
 
 bool
+hull_cpu_us(uint64_t *out, const struct hull *h)
+{
+	if (h->group == NULL)
+		return false;
+	*out = cgroup_cpu_us(h->group);
+	return true;
+}
+
+bool
 hull_counters(struct hull_use *out, const struct hull *h)
 {
 	struct cgroup_use u = { 0 };
@@ -382,11 +393,11 @@ exiting(pid_t pid)
 static bool
 exiting_soon(pid_t pid)
 {
-	const struct timespec nap = { .tv_nsec = 50000 };
+	int64_t until_us = io_now_us() + SOON_US;
 	bool yes = exiting(pid);
 
-	for (int i = 0; !yes && i < 3; i++) {
-		(void)nanosleep(&nap, NULL);
+	while (!yes && io_now_us() < until_us) {
+		(void)sched_yield();
 		yes = exiting(pid);
 	}
 	return yes;

@@ -80,6 +80,8 @@ struct hull_use {
 enum status hull_use(struct hull_use *out, const struct hull *h, int init)
     __attribute__((warn_unused_result));
 
+/* Only the CPU time. False: it cannot be told so cheaply. */
+bool hull_cpu_us(uint64_t *out, const struct hull *h);
 /* Only the counters, which outlive the processes; memory stays 0. False: there
  * are none. */
 bool hull_counters(struct hull_use *out, const struct hull *h);

@@ -41,7 +41,8 @@ tally_release(struct tally *t, const struct hull *h, int init)
 	t->released_us = io_now_us();
 	/* Neither the warm-up nor writing the files took any of the program's
 	 * time. */
-	if (hull_counters(&now, h) || hull_use(&now, h, init) == ST_OK)
+	if (!hull_cpu_us(&t->first.cpu_us, h) &&
+	    hull_use(&now, h, init) == ST_OK)
 		t->first.cpu_us = now.cpu_us;
 }
 
