@@ -20,6 +20,10 @@ static const struct limits usual = { .timeout_ms = 10000,
 #define ITEM_FDS 24
 #define SECOND 1000000ll
 #define MOST_AGE (1800 * SECOND)
+/* A start keeps the boxer busy for longer than a short run takes, so it waits
+ * a little after one was taken: its job may be on its way. */
+#define HOLD 5000ll
+
 struct item {
 	LIST_ENTRY(item) link;
 	struct pool *pool;
@@ -37,6 +41,7 @@ struct pool {
 	struct shelf shelves[SHELVES];
 	size_t n;
 	uint64_t at_once; /* that may start */
+	int64_t hold_us;  /* none is started before */
 	bool stopped;
 	struct loop_timer alarm;      /* wakes the loop: pool_tend() follows */
 	LIST_HEAD(items, item) items; /* the newest first */
@@ -206,6 +211,8 @@ pool_take(struct pool *p, int pipes[3], const struct conf_runtime *runtime,
 		c = i->cell;
 		memcpy(pipes, i->pipes, sizeof(i->pipes));
 		item_free(i);
+		if (p->hold_us < io_now_us())
+			p->hold_us = io_now_us() + HOLD;
 	}
 	/* Who comes next should not find it empty. */
 	if (on_shelf(p, s, true) == 0)
@@ -309,6 +316,8 @@ set_alarm(struct pool *p, int64_t now)
 	const struct item *i;
 	int64_t at = now + MOST_AGE, other;
 
+	if (p->hold_us > now)
+		at = p->hold_us;
 	for (size_t k = 0; k < p->n; k++) {
 		other = shelf_alarm_us(&p->shelves[k], now);
 		if (other != 0 && other < at)
@@ -337,7 +346,7 @@ pool_tend(struct pool *p)
 	if (p->stopped)
 		return;
 	thin_out(p, now);
-	while (pool_count(p, NULL).starting < p->at_once) {
+	while (now >= p->hold_us && pool_count(p, NULL).starting < p->at_once) {
 		s = neediest(p, now);
 		if (s == NULL)
 			break;
