@@ -88,19 +88,31 @@ function listeningAddress(anvil) {
 }
 
 async function furnish(rpcUrl, payers, gasWallets) {
-  const token = JSON.parse(readFileSync(TOKEN, "utf8"));
   // A call without a recipient runs creation code and gives back what it would have installed.
   const multicall3 = await rpc(rpcUrl, "eth_call", [{ data: multicall3Bytecode }, "latest"]);
-  const each = DOLLARS_EACH * 10n ** 6n;
   await rpcBatch(rpcUrl, [
     ["anvil_setLoggingEnabled", [false]],
     ["anvil_setCode", [MULTICALL3, multicall3]],
-    ["anvil_setCode", [ASSET, token.runtimeBytecode]],
-    ["anvil_setStorageAt", [ASSET, `0x${word(TOTAL_SUPPLY_SLOT)}`, `0x${word(each * BigInt(payers.length))}`]],
-    ...payers.map((payer) => ["anvil_setStorageAt", [ASSET, balanceSlot(payer), `0x${word(each)}`]]),
-    ...gasWallets.map((wallet) => ["anvil_setBalance", [wallet, toHex(1_000_000n * ETHER)]]),
+    ...tokenCalls(ASSET, payers),
+    ...gasWallets.map(gasCall),
     ["evm_mine", []],
   ]);
+}
+
+/** The same token at another address, with the same dollars for each of `payers`; and ether for one wallet more. */
+export const addToken = (rpcUrl, address, payers) => rpcBatch(rpcUrl, [...tokenCalls(address, payers), ["evm_mine", []]]);
+export const addGas = (rpcUrl, wallet) => rpcBatch(rpcUrl, [gasCall(wallet), ["evm_mine", []]]);
+
+const gasCall = (wallet) => ["anvil_setBalance", [wallet, toHex(1_000_000n * ETHER)]];
+
+function tokenCalls(address, payers) {
+  const { runtimeBytecode } = JSON.parse(readFileSync(TOKEN, "utf8"));
+  const each = DOLLARS_EACH * 10n ** 6n;
+  return [
+    ["anvil_setCode", [address, runtimeBytecode]],
+    ["anvil_setStorageAt", [address, `0x${word(TOTAL_SUPPLY_SLOT)}`, `0x${word(each * BigInt(payers.length))}`]],
+    ...payers.map((payer) => ["anvil_setStorageAt", [address, balanceSlot(payer), `0x${word(each)}`]]),
+  ];
 }
 
 const balanceSlot = (holder) =>
