@@ -11,6 +11,7 @@
 #include "box/host.h"
 #include "pay/facilitator.h"
 #include "pay/x402.h"
+#include "web/site.h"
 
 #define SCHEME "exact"
 
@@ -87,52 +88,81 @@ check_users(bool *all, const struct conf *c)
 		    gr->gr_gid);
 }
 
-/* False if it could not be asked. */
-static bool
-check_offer(bool *all, struct facilitator *fc,
-    const struct conf_facilitator *conf, int version, const char *network)
+/* One thing accepted, and one facilitator that is to settle it. */
+static void
+check_offer(bool *all, struct facilitator *fc, const struct accept *a)
 {
-	bool offered = false;
-	enum status st =
-	    facilitator_supported(fc, version, SCHEME, network, &offered);
+	const struct conf_facilitator *conf = facilitator_conf(fc);
+	const char *v1 = x402_v1_name(a->network);
 
-	if (st != ST_OK)
+	if (!facilitator_offers(fc, 2, SCHEME, a->network, NULL))
 		say(all, false, "facilitator",
-		    "%s cannot be asked (%s) — is the URL right, can this "
-		    "host reach it?",
-		    conf->url, status_name(st));
-	else if (!offered)
-		say(all, false, "facilitator",
-		    "%s offers no x402 v%d %s on %s — choose another network "
+		    "%s offers no x402 v2 %s on %s — choose another network "
 		    "or facilitator",
-		    conf->url, version, SCHEME, network);
+		    conf->url, SCHEME, a->network);
 	else
-		say(all, true, "facilitator", "%s offers x402 v%d %s on %s",
-		    conf->url, version, SCHEME, network);
-	return st == ST_OK;
+		say(all, true, "facilitator", "%s offers x402 v2 %s on %s",
+		    conf->url, SCHEME, a->network);
+	/* Old clients: only where the network had a name in v1, and one that
+	 * goes without still sells. */
+	if (v1 == NULL)
+		return;
+	if (facilitator_offers(fc, 1, SCHEME, v1, NULL))
+		say(all, true, "facilitator", "%s offers x402 v1 %s on %s",
+		    conf->url, SCHEME, v1);
+	else
+		say(all, true, "facilitator",
+		    "%s offers no x402 v1 %s on %s: clients of version 1 "
+		    "cannot pay",
+		    conf->url, SCHEME, v1);
 }
 
-/* Without a URL or a network there is nothing to ask; the settings' line has
- * said so. */
 static void
-check_facilitator(bool *all, const struct conf *c)
+check_facilitator(bool *all, struct facilitator *fc, const struct site *s)
 {
-	const struct conf_facilitator *conf =
-	    conf_facilitator(c, c->site.facilitator);
-	const char *network = c->site.network;
-	struct facilitator *fc = NULL;
+	struct fault why = { .st = ST_OK };
 
-	if (conf == NULL || network == NULL)
-		return;
-	if (facilitator_open(&fc, conf) != ST_OK) {
-		say(all, false, "facilitator", "%s cannot be used", conf->url);
+	if (facilitator_refresh(fc, &why) != ST_OK) {
+		say(all, false, "facilitator", "%s cannot be asked: %s",
+		    facilitator_conf(fc)->url, why.message);
 		return;
 	}
-	/* Old clients: only where the network had a name in v1. */
-	if (check_offer(all, fc, conf, 2, network) &&
-	    x402_v1_name(network) != NULL)
-		check_offer(all, fc, conf, 1, x402_v1_name(network));
-	facilitator_close(fc);
+	for (size_t i = 0; i < s->n_accepts; i++)
+		if (s->accepts[i].by == fc || s->accepts[i].fallback == fc)
+			check_offer(all, fc, &s->accepts[i]);
+}
+
+/* Every facilitator that the site of the bare settings goes by. */
+static void
+check_facilitators(bool *all, const struct conf *c)
+{
+	const struct site *s = NULL;
+	struct sites *sites = NULL;
+	struct fault f;
+
+	/* The settings' line has said what is missing. */
+	if (conf_complete(c, &f) != ST_OK)
+		return;
+	if (sites_open(&sites, c) != ST_OK ||
+	    sites_default(&s, sites) != ST_OK) {
+		say(all, false, "facilitator",
+		    "its settings cannot be used (see above)");
+	} else if (s->broken.st != ST_OK) {
+		say(all, false, "site", "%s", s->broken.message);
+	} else {
+		for (size_t i = 0; i < c->n_facilitators; i++) {
+			struct facilitator *fc =
+			    sites_facilitator(sites, c->facilitators[i].name);
+			bool used = false;
+
+			for (size_t k = 0; k < s->n_accepts; k++)
+				used = used || s->accepts[k].by == fc ||
+				       s->accepts[k].fallback == fc;
+			if (used)
+				check_facilitator(all, fc, s);
+		}
+	}
+	sites_close(sites);
 }
 
 bool
@@ -151,7 +181,7 @@ check_all(const char *path, char *const *environment)
 	/* Its lines have been counted one by one. */
 	if (!host_check(c, host_line, &all))
 		all = false;
-	check_facilitator(&all, c);
+	check_facilitators(&all, c);
 	conf_free(c);
 	return all;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/conf_assets.h"
 #include "base/conf_check.h"
 #include "base/conf_hook.h"
 #include "base/conf_load.h"
@@ -88,6 +89,8 @@ conf_load(struct conf **out, const char *path, char *const *environment,
 		st = conf_load_folders(c, f);
 	if (st == ST_OK)
 		st = conf_hook_load(c, f);
+	if (st == ST_OK)
+		st = conf_assets_fill(c);
 	if (st == ST_OK) {
 		conf_load_host(c);
 		conf_tiers_sort(c);
@@ -155,6 +158,16 @@ conf_facilitator(const struct conf *c, const char *name)
 
 	return conf_table_find(&i, c, CONF_TABLE_FACILITATOR, name) == ST_OK
 		   ? &c->facilitators[i]
+		   : NULL;
+}
+
+const struct conf_asset *
+conf_asset(const struct conf *c, const char *name)
+{
+	size_t i;
+
+	return conf_table_find(&i, c, CONF_TABLE_ASSET, name) == ST_OK
+		   ? &c->assets[i]
 		   : NULL;
 }
 

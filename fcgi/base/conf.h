@@ -5,11 +5,11 @@
  * section, type, range, environment name and which process may know it; the
  * parser, the writer for the children and `tollbox config` all read it.
  *
- * Sections: [service] [site] [sandbox] [facilitator:NAME] [tier:NAME]
- * [runtime:NAME]. Runtimes also come from RUNTIMES_DIR/NAME/runtime.conf
- * (the section's keys without a section header), the main file on top.
- * An unknown section or key, a key given twice, or a bad value is an error
- * with file and line.
+ * Sections: [service] [site] [sandbox] [facilitator:NAME] [asset:NAME]
+ * [tier:NAME] [runtime:NAME]. Runtimes also come from
+ * RUNTIMES_DIR/NAME/runtime.conf (the section's keys without a section header),
+ * the main file on top. An unknown section or key, a key given twice, or a bad
+ * value is an error with file and line.
  */
 #ifndef CONF_H
 #define CONF_H
@@ -28,6 +28,7 @@
 #define CONF_RUNTIMES 32
 #define CONF_TIERS 16
 #define CONF_FACILITATORS 16
+#define CONF_ASSETS 16	     /* CDP takes that many in one 402 */
 #define CONF_WORDS 64	     /* words of a list value */
 #define CONF_NAME 32	     /* length of a section's NAME, [a-z0-9_-] */
 #define CONF_DESCRIPTION 500 /* x402.md 7.11 */
@@ -83,8 +84,26 @@ struct conf_facilitator {
 	char *auth_header_file; /* file whose one line is "Name: value", or
 				 * NULL; read by super as root */
 	char *auth_header;   /* that line, filled by conf_secrets(); secret */
+	char *cdp_key_file;  /* JSON file of a CDP API key, or NULL; read so */
+	char *cdp_key;	     /* its text in base64, likewise; secret */
+	char *proxy;	     /* http://HOST:PORT, or NULL: none */
+	char *fallback;	     /* NAME of the facilitator to take where this one
+			      * cannot be had, or NULL */
 	uint64_t timeout_ms; /* per call */
+	uint64_t refresh_s;  /* between two looks at /supported */
 	enum conf_verify verify;
+};
+
+/* One thing that a site may accept besides or instead of its simple form. */
+struct conf_asset {
+	char *name;    /* of the section */
+	char *network; /* CAIP-2 */
+	char *asset;
+	char *asset_name;    /* EIP-712 domain; NULL where there is none */
+	char *asset_version; /* likewise */
+	uint64_t asset_decimals;
+	char *pay_to;	   /* or NULL: the site's */
+	char *facilitator; /* or NULL: the site's */
 };
 
 /* What a location may set for itself. */
@@ -99,6 +118,8 @@ struct conf_site {
 	char *asset_version;
 	uint64_t asset_decimals;
 	char *facilitator; /* NAME of a facilitator section */
+	char **accepts;	   /* NAMEs of asset sections in order of preference,
+			    * or NULL: the one asset above */
 	char **prices;	   /* "small=$0.002" words over the tiers', or NULL */
 	char **tiers;	   /* names offered, or NULL: all */
 	char **routes;	   /* routes offered, or NULL: all */
@@ -139,6 +160,8 @@ struct conf {
 	struct conf_site site;
 	struct conf_facilitator facilitators[CONF_FACILITATORS];
 	size_t n_facilitators;
+	struct conf_asset assets[CONF_ASSETS];
+	size_t n_assets;
 	struct conf_tier tiers[CONF_TIERS]; /* by price, ascending */
 	size_t n_tiers;
 	struct conf_runtime runtimes[CONF_RUNTIMES];
@@ -183,7 +206,7 @@ enum status conf_secrets(struct conf *c, struct fault *f)
     __attribute__((warn_unused_result));
 
 /* Append the settings as INI text that conf_parse() reads, as far as role may
- * know them; auth_header only for CONF_GATE. */
+ * know them; secrets only for CONF_GATE. */
 void conf_write(struct buf *out, const struct conf *c, enum conf_role role);
 
 /* Append one line a setting, "section.key = value  # where from", secrets
@@ -208,6 +231,7 @@ const struct conf_runtime *conf_runtime(const struct conf *c, const char *name);
 const struct conf_tier *conf_tier(const struct conf *c, const char *name);
 const struct conf_facilitator *conf_facilitator(
     const struct conf *c, const char *name);
+const struct conf_asset *conf_asset(const struct conf *c, const char *name);
 
 /* "$0.001" or "0.001" to millionths. At most six decimals, positive, at most
  * $1,000,000. ST_OK or ST_FORMAT. */

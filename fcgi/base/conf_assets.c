@@ -80,3 +80,24 @@ conf_assets_find(const char *network, const char *asset)
 			return &rows[i];
 	return NULL;
 }
+
+enum status
+conf_assets_fill(struct conf *c)
+{
+	for (size_t i = 0; i < c->n_assets; i++) {
+		struct conf_asset *a = &c->assets[i];
+		const struct conf_assets_row *row = NULL;
+
+		if (a->network != NULL && a->asset != NULL)
+			row = conf_assets_find(a->network, a->asset);
+		if (row == NULL)
+			continue;
+		if (a->asset_name == NULL)
+			a->asset_name = strdup(row->name);
+		if (a->asset_version == NULL)
+			a->asset_version = strdup(row->version);
+		if (a->asset_name == NULL || a->asset_version == NULL)
+			return ST_NOMEM;
+	}
+	return ST_OK;
+}

@@ -6,6 +6,8 @@
 #ifndef CONF_ASSETS_H
 #define CONF_ASSETS_H
 
+#include "base/conf.h"
+
 struct conf_assets_row {
 	const char *network;
 	const char *asset;
@@ -17,5 +19,10 @@ struct conf_assets_row {
 /* The row of a token, addresses compared without case; NULL if unknown. */
 const struct conf_assets_row *conf_assets_find(
     const char *network, const char *asset);
+
+/* Give each [asset:NAME] of a known token the name and version that its
+ * section leaves out. ST_OK, ST_NOMEM. */
+enum status conf_assets_fill(struct conf *c)
+    __attribute__((warn_unused_result));
 
 #endif

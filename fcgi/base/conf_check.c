@@ -1,6 +1,8 @@
 #include "base/conf_check.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/conf_assets.h"
 #include "base/conf_form.h"
@@ -29,6 +31,101 @@ check_runtime(const struct conf_runtime *r, struct fault *f)
 	return ST_OK;
 }
 
+/* What a setting is called: [site]'s have names in the environment too. */
+struct spot {
+	const char *section; /* "[site]", "[asset:main]" */
+	const char *pay_to, *asset, *name, *version, *decimals;
+};
+
+/* The token of an EVM network: addresses, and what is known of its domain. */
+static enum status
+check_token(const struct conf_asset *a, const struct spot *at, struct fault *f)
+{
+	const struct conf_assets_row *row;
+
+	if (a->network == NULL)
+		return ST_OK;
+	if (strncmp(a->network, "eip155:", 7) == 0) {
+		if (a->pay_to != NULL && !conf_form_evm_address(a->pay_to))
+			return fault_set(f, ST_FORMAT,
+			    "%s %s must be 0x and 40 hex digits on %s",
+			    at->section, at->pay_to, a->network);
+		if (a->asset != NULL && !conf_form_evm_address(a->asset))
+			return fault_set(f, ST_FORMAT,
+			    "%s %s must be 0x and 40 hex digits on %s",
+			    at->section, at->asset, a->network);
+	}
+	if (a->asset == NULL)
+		return ST_OK;
+	row = conf_assets_find(a->network, a->asset);
+	if (row == NULL)
+		return ST_OK;
+	if (a->asset_name != NULL && strcmp(a->asset_name, row->name) != 0)
+		return fault_set(f, ST_FORMAT,
+		    "%s %s must be \"%s\" for this asset on %s, not \"%s\": "
+		    "no signature would be right",
+		    at->section, at->name, row->name, a->network,
+		    a->asset_name);
+	if (a->asset_version != NULL &&
+	    strcmp(a->asset_version, row->version) != 0)
+		return fault_set(f, ST_FORMAT,
+		    "%s %s must be \"%s\" for this asset on %s, not \"%s\": "
+		    "no signature would be right",
+		    at->section, at->version, row->version, a->network,
+		    a->asset_version);
+	if (a->asset_decimals != row->decimals)
+		return fault_set(f, ST_FORMAT,
+		    "%s %s must be %u for this asset on %s", at->section,
+		    at->decimals, row->decimals, a->network);
+	return ST_OK;
+}
+
+static enum status
+check_asset_section(
+    const struct conf *c, const struct conf_asset *a, struct fault *f)
+{
+	char section[CONF_NAME + 16];
+	struct spot at = { section, "pay_to", "asset", "asset_name",
+		"asset_version", "asset_decimals" };
+
+	snprintf(section, sizeof(section), "[asset:%s]", a->name);
+	if (a->network == NULL || a->asset == NULL)
+		return fault_set(f, ST_FORMAT, "%s %s is not set", section,
+		    a->network == NULL ? "network" : "asset");
+	if (strncmp(a->network, "eip155:", 7) == 0 &&
+	    (a->asset_name == NULL || a->asset_version == NULL))
+		return fault_set(f, ST_FORMAT, "%s %s is not set", section,
+		    a->asset_name == NULL ? "asset_name" : "asset_version");
+	if (a->facilitator != NULL &&
+	    conf_facilitator(c, a->facilitator) == NULL)
+		return fault_set(f, ST_FORMAT,
+		    "%s facilitator: there is no [facilitator:%s]", section,
+		    a->facilitator);
+	return check_token(a, &at, f);
+}
+
+static enum status
+check_facilitator(
+    const struct conf *c, const struct conf_facilitator *n, struct fault *f)
+{
+	if (n->url == NULL)
+		return fault_set(
+		    f, ST_FORMAT, "[facilitator:%s] url is not set", n->name);
+	if (n->auth_header_file != NULL && n->cdp_key_file != NULL)
+		return fault_set(f, ST_FORMAT,
+		    "[facilitator:%s] has both auth_header_file and "
+		    "cdp_key_file: one of them",
+		    n->name);
+	if (n->fallback != NULL &&
+	    (strcmp(n->fallback, n->name) == 0 ||
+		conf_facilitator(c, n->fallback) == NULL))
+		return fault_set(f, ST_FORMAT,
+		    "[facilitator:%s] fallback: there is no other "
+		    "[facilitator:%s]",
+		    n->name, n->fallback);
+	return ST_OK;
+}
+
 enum status
 conf_check_service(const struct conf *c, struct fault *f)
 {
@@ -42,11 +139,16 @@ conf_check_service(const struct conf *c, struct fault *f)
 		return fault_set(f, ST_FORMAT,
 		    "[service] user and run_user must be two: programs run as "
 		    "run_user, payments and keys are user's");
-	for (size_t i = 0; i < c->n_facilitators; i++)
-		if (c->facilitators[i].url == NULL)
-			return fault_set(f, ST_FORMAT,
-			    "[facilitator:%s] url is not set",
-			    c->facilitators[i].name);
+	for (size_t i = 0; i < c->n_facilitators; i++) {
+		st = check_facilitator(c, &c->facilitators[i], f);
+		if (st != ST_OK)
+			return st;
+	}
+	for (size_t i = 0; i < c->n_assets; i++) {
+		st = check_asset_section(c, &c->assets[i], f);
+		if (st != ST_OK)
+			return st;
+	}
 	for (size_t i = 0; i < c->n_tiers; i++)
 		if (c->tiers[i].price_micros == 0)
 			return fault_set(f, ST_FORMAT,
@@ -137,17 +239,18 @@ sold_as_is(const struct conf_site *s, const char *tier)
 	return offered;
 }
 
+/* key: of the decimals, as an operator knows it. */
 static enum status
-check_prices(const struct conf *c, const struct conf_site *s, struct fault *f)
+check_prices(const struct conf *c, const struct conf_site *s, uint64_t decimals,
+    const char *key, struct fault *f)
 {
 	for (size_t i = 0; i < c->n_tiers; i++)
 		if (sold_as_is(s, c->tiers[i].name) &&
-		    !whole(c->tiers[i].price_micros, s->asset_decimals))
+		    !whole(c->tiers[i].price_micros, decimals))
 			return fault_set(f, ST_FORMAT,
 			    "[tier:%s] price is no whole number of the asset's "
-			    "smallest units (asset_decimals, "
-			    "TOLLBOX_ASSET_DECIMALS)",
-			    c->tiers[i].name);
+			    "smallest units (%s)",
+			    c->tiers[i].name, key);
 	for (size_t i = 0; s->prices != NULL && s->prices[i] != NULL; i++) {
 		const char *price = strchr(s->prices[i], '=');
 		uint64_t micros;
@@ -157,58 +260,106 @@ check_prices(const struct conf *c, const struct conf_site *s, struct fault *f)
 			    "[site] prices (TOLLBOX_PRICES): \"%s\" is no "
 			    "TIER=PRICE",
 			    s->prices[i]);
-		if (!whole(micros, s->asset_decimals))
+		if (!whole(micros, decimals))
 			return fault_set(f, ST_FORMAT,
 			    "[site] prices (TOLLBOX_PRICES): \"%s\" is no "
-			    "whole number of the asset's smallest units "
-			    "(asset_decimals, TOLLBOX_ASSET_DECIMALS)",
-			    s->prices[i]);
+			    "whole number of the asset's smallest units (%s)",
+			    s->prices[i], key);
 	}
 	return ST_OK;
 }
 
-static enum status
-check_asset(const struct conf_site *s, struct fault *f)
+static bool
+known_asset(const struct conf *c, const char *word, size_t len)
 {
-	const struct conf_assets_row *a;
+	for (size_t i = 0; i < c->n_assets; i++)
+		if (same(c->assets[i].name, word, len))
+			return true;
+	return false;
+}
 
-	if (s->network == NULL)
-		return ST_OK;
-	if (strncmp(s->network, "eip155:", 7) == 0) {
-		if (s->pay_to != NULL && !conf_form_evm_address(s->pay_to))
-			return fault_set(f, ST_FORMAT,
-			    "[site] pay_to (TOLLBOX_PAY_TO) must be 0x and 40 "
-			    "hex digits on %s",
-			    s->network);
-		if (s->asset != NULL && !conf_form_evm_address(s->asset))
-			return fault_set(f, ST_FORMAT,
-			    "[site] asset (TOLLBOX_ASSET) must be 0x and 40 "
-			    "hex digits on %s",
-			    s->network);
-	}
-	if (s->asset == NULL)
-		return ST_OK;
-	a = conf_assets_find(s->network, s->asset);
-	if (a == NULL)
-		return ST_OK;
-	if (s->asset_name != NULL && strcmp(s->asset_name, a->name) != 0)
-		return fault_set(f, ST_FORMAT,
-		    "[site] asset_name (TOLLBOX_ASSET_NAME) must be \"%s\" for "
-		    "this asset on %s, not \"%s\": no signature would be right",
-		    a->name, s->network, s->asset_name);
-	if (s->asset_version != NULL &&
-	    strcmp(s->asset_version, a->version) != 0)
-		return fault_set(f, ST_FORMAT,
-		    "[site] asset_version (TOLLBOX_ASSET_VERSION) must be "
-		    "\"%s\" for this asset on %s, not \"%s\": no signature "
-		    "would be right",
-		    a->version, s->network, s->asset_version);
-	if (s->asset_decimals != a->decimals)
-		return fault_set(f, ST_FORMAT,
-		    "[site] asset_decimals (TOLLBOX_ASSET_DECIMALS) must be "
-		    "%u for this asset on %s",
-		    a->decimals, s->network);
+/* Two of one token would be one offer twice. */
+static enum status
+check_twins(const struct conf *c, char *const *accepts, struct fault *f)
+{
+	for (size_t i = 0; accepts[i] != NULL; i++)
+		for (size_t j = 0; j < i; j++) {
+			const struct conf_asset *a = conf_asset(c, accepts[i]);
+			const struct conf_asset *b = conf_asset(c, accepts[j]);
+
+			if (a != NULL && b != NULL &&
+			    strcmp(a->network, b->network) == 0 &&
+			    strcasecmp(a->asset, b->asset) == 0)
+				return fault_set(f, ST_FORMAT,
+				    "[site] accepts (TOLLBOX_ACCEPTS): \"%s\" "
+				    "and \"%s\" are one token",
+				    accepts[j], accepts[i]);
+		}
 	return ST_OK;
+}
+
+static enum status
+check_accepts(const struct conf *c, const struct conf_site *s, struct fault *f)
+{
+	enum status st = check_list(
+	    c, s->accepts, "accepts (TOLLBOX_ACCEPTS)", known_asset, f);
+
+	if (st != ST_OK)
+		return st;
+	if (s->network != NULL || s->asset != NULL || s->asset_name != NULL ||
+	    s->asset_version != NULL)
+		return fault_set(f, ST_FORMAT,
+		    "[site] has both accepts (TOLLBOX_ACCEPTS) and an asset of "
+		    "its own (network, asset, asset_name, asset_version): one "
+		    "of the two");
+	st = check_twins(c, s->accepts, f);
+	for (size_t i = 0; st == ST_OK && s->accepts[i] != NULL; i++) {
+		const struct conf_asset *a = conf_asset(c, s->accepts[i]);
+		char key[CONF_NAME + 32];
+
+		if (a == NULL)
+			return ST_BUG;
+		snprintf(
+		    key, sizeof(key), "asset_decimals of [asset:%s]", a->name);
+		st = check_prices(c, s, a->asset_decimals, key, f);
+	}
+	return st;
+}
+
+/* The simple form: one asset. */
+static enum status
+check_own_asset(
+    const struct conf *c, const struct conf_site *s, struct fault *f)
+{
+	static const struct spot at = { "[site]", "pay_to (TOLLBOX_PAY_TO)",
+		"asset (TOLLBOX_ASSET)", "asset_name (TOLLBOX_ASSET_NAME)",
+		"asset_version (TOLLBOX_ASSET_VERSION)",
+		"asset_decimals (TOLLBOX_ASSET_DECIMALS)" };
+	struct conf_asset a = { .network = s->network,
+		.asset = s->asset,
+		.asset_name = s->asset_name,
+		.asset_version = s->asset_version,
+		.asset_decimals = s->asset_decimals,
+		.pay_to = s->pay_to };
+	enum status st = check_token(&a, &at, f);
+
+	if (st != ST_OK)
+		return st;
+	return check_prices(c, s, s->asset_decimals,
+	    "asset_decimals, TOLLBOX_ASSET_DECIMALS", f);
+}
+
+/* Does anything that is accepted go by the site's own facilitator? */
+static bool
+needs_facilitator(const struct conf *c, const struct conf_site *s)
+{
+	for (size_t i = 0; s->accepts != NULL && s->accepts[i] != NULL; i++) {
+		const struct conf_asset *a = conf_asset(c, s->accepts[i]);
+
+		if (a != NULL && a->facilitator == NULL)
+			return true;
+	}
+	return s->accepts == NULL;
 }
 
 enum status
@@ -217,12 +368,10 @@ conf_check_site(
 {
 	enum status st;
 
-	st = check_asset(s, f);
-	if (st != ST_OK)
-		return st;
 	/* The default name is good without a section until something serves:
 	 * conf_check_complete() asks for it. */
-	if (conf_facilitator(c, s->facilitator) == NULL &&
+	if (needs_facilitator(c, s) &&
+	    conf_facilitator(c, s->facilitator) == NULL &&
 	    (c->n_facilitators > 0 || strcmp(s->facilitator, "default") != 0))
 		return fault_set(f, ST_FORMAT,
 		    "[site] facilitator (TOLLBOX_FACILITATOR): there is no "
@@ -241,34 +390,71 @@ conf_check_site(
 	    c, s->runtimes, "runtimes (TOLLBOX_RUNTIMES)", known_runtime, f);
 	if (st != ST_OK)
 		return st;
-	return check_prices(c, s, f);
+	return s->accepts != NULL ? check_accepts(c, s, f)
+				  : check_own_asset(c, s, f);
+}
+
+static enum status
+missing(const char *key, struct fault *f)
+{
+	return fault_set(f, ST_FORMAT, "[site] %s (%s) is not set", key,
+	    conf_table_key(CONF_TABLE_SITE, key)->env);
+}
+
+/* Where does the money of each accepted asset go, and who settles it? */
+static enum status
+complete_accepts(
+    const struct conf *c, const struct conf_site *s, struct fault *f)
+{
+	for (size_t i = 0; s->accepts[i] != NULL; i++) {
+		const struct conf_asset *a = conf_asset(c, s->accepts[i]);
+
+		if (a == NULL)
+			return ST_BUG;
+		if (a->pay_to == NULL && s->pay_to == NULL)
+			return fault_set(f, ST_FORMAT,
+			    "[asset:%s] pay_to is not set", a->name);
+		if (a->facilitator == NULL &&
+		    conf_facilitator(c, s->facilitator) == NULL)
+			return fault_set(f, ST_FORMAT,
+			    "[asset:%s] facilitator is not set", a->name);
+	}
+	return ST_OK;
+}
+
+static enum status
+complete_own_asset(
+    const struct conf *c, const struct conf_site *s, struct fault *f)
+{
+	if (s->network == NULL)
+		return missing("network", f);
+	if (s->asset == NULL)
+		return missing("asset", f);
+	/* Only a typed signature is over them. */
+	if (s->asset_name == NULL && strncmp(s->network, "eip155:", 7) == 0)
+		return missing("asset_name", f);
+	if (s->asset_version == NULL && strncmp(s->network, "eip155:", 7) == 0)
+		return missing("asset_version", f);
+	if (s->pay_to == NULL)
+		return missing("pay_to", f);
+	if (conf_facilitator(c, s->facilitator) == NULL)
+		return fault_set(f, ST_FORMAT,
+		    "[facilitator:%s] url (TOLLBOX_FACILITATOR_URL) is not set",
+		    s->facilitator);
+	return ST_OK;
 }
 
 enum status
 conf_check_complete(const struct conf *c, struct fault *f)
 {
-	const struct {
-		const char *key;
-		const char *value;
-	} needed[] = {
-		{ "public_url", c->site.public_url },
-		{ "network", c->site.network },
-		{ "asset", c->site.asset },
-		{ "asset_name", c->site.asset_name },
-		{ "asset_version", c->site.asset_version },
-		{ "pay_to", c->site.pay_to },
-	};
+	enum status st;
 
-	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
-		if (needed[i].value == NULL)
-			return fault_set(f, ST_FORMAT,
-			    "[site] %s (%s) is not set", needed[i].key,
-			    conf_table_key(CONF_TABLE_SITE, needed[i].key)
-				->env);
-	if (conf_facilitator(c, c->site.facilitator) == NULL)
-		return fault_set(f, ST_FORMAT,
-		    "[facilitator:%s] url (TOLLBOX_FACILITATOR_URL) is not set",
-		    c->site.facilitator);
+	if (c->site.public_url == NULL)
+		return missing("public_url", f);
+	st = c->site.accepts != NULL ? complete_accepts(c, &c->site, f)
+				     : complete_own_asset(c, &c->site, f);
+	if (st != ST_OK)
+		return st;
 	if (c->n_runtimes == 0)
 		return fault_set(f, ST_FORMAT,
 		    "[sandbox] runtimes_dir (TOLLBOX_RUNTIMES_DIR): no runtime "

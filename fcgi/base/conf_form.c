@@ -221,6 +221,17 @@ conf_form_address(const char *value)
 	return "must be an address";
 }
 
+/* Chains have forms of their own (0.0.123, 0x…::usdc::USDC), and none is ours
+ * to judge; what follows for EVM is known from the network. */
+const char *
+conf_form_holder(const char *value)
+{
+	if (printable(value) && strpbrk(value, " \"\\<>") == NULL &&
+	    strlen(value) <= 120)
+		return NULL;
+	return "must be an account or token: at most 120 visible characters";
+}
+
 const char *
 conf_form_network(const char *value)
 {
@@ -285,6 +296,17 @@ conf_form_url(const char *value)
 		host += len;
 	}
 	return *host == '\0' || *host == '/' ? NULL : wrong;
+}
+
+/* The proxy of a plain CONNECT: what is said to it must not look like a TLS
+ * handshake with the facilitator (pay/fetch.c). */
+const char *
+conf_form_proxy(const char *value)
+{
+	if (strncmp(value, "http://", 7) == 0 && conf_form_url(value) == NULL &&
+	    strchr(value + 7, '/') == NULL)
+		return NULL;
+	return "must be http://, a host, a colon and a port";
 }
 
 /* The routes of api.md section 1 that sell something or price it. */

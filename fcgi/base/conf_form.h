@@ -20,6 +20,7 @@ const char *conf_form_file(const char *value);	/* path, relative or not */
 const char *conf_form_gate(const char *value);
 const char *conf_form_header(const char *value);   /* "Name: value" */
 const char *conf_form_helper(const char *value);   /* what one can do */
+const char *conf_form_holder(const char *value);   /* as address, any chain */
 const char *conf_form_hook_env(const char *value); /* short NAME=value */
 const char *conf_form_label(const char *value);	   /* [a-z0-9-] */
 const char *conf_form_log_level(const char *value);
@@ -28,6 +29,7 @@ const char *conf_form_name(const char *value);	     /* NAME of a section */
 const char *conf_form_name_price(const char *value); /* NAME=$PRICE */
 const char *conf_form_network(const char *value);    /* CAIP-2 */
 const char *conf_form_path(const char *value);
+const char *conf_form_proxy(const char *value); /* http://HOST:PORT */
 const char *conf_form_rootfs(const char *value);
 const char *conf_form_route(const char *value);
 const char *conf_form_service_name(const char *value);

@@ -6,12 +6,14 @@
 
 /* Everyone who loops over the names relies on this. */
 _Static_assert(offsetof(struct conf_facilitator, name) == 0 &&
+		   offsetof(struct conf_asset, name) == 0 &&
 		   offsetof(struct conf_tier, name) == 0 &&
 		   offsetof(struct conf_runtime, name) == 0,
     "a named section's struct begins with its name");
 _Static_assert(CONF_RUNTIMES <= CONF_TABLE_INSTANCES_MAX, "origins' room");
 _Static_assert(CONF_TIERS <= CONF_TABLE_INSTANCES_MAX, "origins' room");
 _Static_assert(CONF_FACILITATORS <= CONF_TABLE_INSTANCES_MAX, "origins' room");
+_Static_assert(CONF_ASSETS <= CONF_TABLE_INSTANCES_MAX, "origins' room");
 
 #define GATE CONF_TABLE_GATE
 #define BOXER CONF_TABLE_BOXER
@@ -22,6 +24,7 @@ _Static_assert(CONF_FACILITATORS <= CONF_TABLE_INSTANCES_MAX, "origins' room");
 #define SERVICE(m) offsetof(struct conf, m)
 #define SITE(m) offsetof(struct conf_site, m)
 #define FACILITATOR(m) offsetof(struct conf_facilitator, m)
+#define ASSET(m) offsetof(struct conf_asset, m)
 #define TIER(m) offsetof(struct conf_tier, m)
 #define RUNTIME(m) offsetof(struct conf_runtime, m)
 
@@ -97,6 +100,8 @@ const struct conf_table_key conf_table_keys[] = {
 	    60, NULL },
 	{ "facilitator", CONF_TABLE_SITE, CONF_TABLE_TEXT, SITE(facilitator),
 	    LOCATION, "TOLLBOX_FACILITATOR", "default", 0, 0, conf_form_name },
+	{ "accepts", CONF_TABLE_SITE, CONF_TABLE_WORDS, SITE(accepts), LOCATION,
+	    "TOLLBOX_ACCEPTS", NULL, 0, 0, conf_form_name },
 	{ "prices", CONF_TABLE_SITE, CONF_TABLE_WORDS, SITE(prices), LOCATION,
 	    "TOLLBOX_PRICES", NULL, 0, 0, conf_form_name_price },
 	{ "tiers", CONF_TABLE_SITE, CONF_TABLE_WORDS, SITE(tiers), LOCATION,
@@ -134,10 +139,38 @@ const struct conf_table_key conf_table_keys[] = {
 	    FACILITATOR(auth_header),
 	    GATE | CONF_TABLE_SECRET | CONF_TABLE_INTERNAL, NULL, NULL, 0, 0,
 	    conf_form_header },
+	{ "cdp_key_file", CONF_TABLE_FACILITATOR, CONF_TABLE_TEXT,
+	    FACILITATOR(cdp_key_file), 0, NULL, NULL, 0, 0, conf_form_path },
+	{ "cdp_key", CONF_TABLE_FACILITATOR, CONF_TABLE_TEXT,
+	    FACILITATOR(cdp_key),
+	    GATE | CONF_TABLE_SECRET | CONF_TABLE_INTERNAL, NULL, NULL, 0, 0,
+	    NULL },
+	{ "proxy", CONF_TABLE_FACILITATOR, CONF_TABLE_TEXT, FACILITATOR(proxy),
+	    GATE, NULL, NULL, 0, 0, conf_form_proxy },
+	{ "fallback", CONF_TABLE_FACILITATOR, CONF_TABLE_TEXT,
+	    FACILITATOR(fallback), GATE, NULL, NULL, 0, 0, conf_form_name },
+	{ "refresh_s", CONF_TABLE_FACILITATOR, CONF_TABLE_NUMBER,
+	    FACILITATOR(refresh_s), GATE, NULL, "3600", 1, 86400, NULL },
 	{ "timeout_ms", CONF_TABLE_FACILITATOR, CONF_TABLE_NUMBER,
 	    FACILITATOR(timeout_ms), GATE, NULL, "90000", 100, 600000, NULL },
 	{ "verify", CONF_TABLE_FACILITATOR, CONF_TABLE_VERIFY,
 	    FACILITATOR(verify), GATE, NULL, "local", 0, 0, NULL },
+
+	{ "network", CONF_TABLE_ASSET, CONF_TABLE_TEXT, ASSET(network), GATE,
+	    NULL, NULL, 0, 0, conf_form_network },
+	{ "asset", CONF_TABLE_ASSET, CONF_TABLE_TEXT, ASSET(asset), GATE, NULL,
+	    NULL, 0, 0, conf_form_holder },
+	{ "asset_name", CONF_TABLE_ASSET, CONF_TABLE_TEXT, ASSET(asset_name),
+	    GATE, NULL, NULL, 0, 0, conf_form_asset_text },
+	{ "asset_version", CONF_TABLE_ASSET, CONF_TABLE_TEXT,
+	    ASSET(asset_version), GATE, NULL, NULL, 0, 0,
+	    conf_form_asset_text },
+	{ "asset_decimals", CONF_TABLE_ASSET, CONF_TABLE_NUMBER,
+	    ASSET(asset_decimals), GATE, NULL, "6", 0, 60, NULL },
+	{ "pay_to", CONF_TABLE_ASSET, CONF_TABLE_TEXT, ASSET(pay_to), GATE,
+	    NULL, NULL, 0, 0, conf_form_holder },
+	{ "facilitator", CONF_TABLE_ASSET, CONF_TABLE_TEXT, ASSET(facilitator),
+	    GATE, NULL, NULL, 0, 0, conf_form_name },
 
 	{ "price", CONF_TABLE_TIER, CONF_TABLE_PRICE, TIER(price_micros), GATE,
 	    NULL, NULL, 0, 0, NULL },
@@ -207,6 +240,7 @@ static const char *const section_names[CONF_TABLE_SECTION_MAX] = {
 	[CONF_TABLE_SITE] = "site",
 	[CONF_TABLE_SANDBOX] = "sandbox",
 	[CONF_TABLE_FACILITATOR] = "facilitator",
+	[CONF_TABLE_ASSET] = "asset",
 	[CONF_TABLE_TIER] = "tier",
 	[CONF_TABLE_RUNTIME] = "runtime",
 };
@@ -268,6 +302,8 @@ conf_table_count(const struct conf *c, enum conf_table_section s)
 		return 1;
 	case CONF_TABLE_FACILITATOR:
 		return c->n_facilitators;
+	case CONF_TABLE_ASSET:
+		return c->n_assets;
 	case CONF_TABLE_TIER:
 		return c->n_tiers;
 	case CONF_TABLE_RUNTIME:
@@ -287,6 +323,8 @@ conf_table_struct_const(
 		return &c->site;
 	case CONF_TABLE_FACILITATOR:
 		return &c->facilitators[i];
+	case CONF_TABLE_ASSET:
+		return &c->assets[i];
 	case CONF_TABLE_TIER:
 		return &c->tiers[i];
 	case CONF_TABLE_RUNTIME:
@@ -338,6 +376,9 @@ counter(struct conf *c, enum conf_table_section s, size_t *max)
 	case CONF_TABLE_FACILITATOR:
 		*max = CONF_FACILITATORS;
 		return &c->n_facilitators;
+	case CONF_TABLE_ASSET:
+		*max = CONF_ASSETS;
+		return &c->n_assets;
 	case CONF_TABLE_TIER:
 		*max = CONF_TIERS;
 		return &c->n_tiers;

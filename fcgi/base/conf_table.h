@@ -15,6 +15,7 @@ enum conf_table_section {
 	CONF_TABLE_SITE,
 	CONF_TABLE_SANDBOX,
 	CONF_TABLE_FACILITATOR, /* the rest have a NAME and may be many */
+	CONF_TABLE_ASSET,
 	CONF_TABLE_TIER,
 	CONF_TABLE_RUNTIME,
 	CONF_TABLE_SECTION_MAX
@@ -52,7 +53,7 @@ struct conf_table_key {
 	const char *(*form)(const char *value);
 };
 
-#define CONF_TABLE_KEYS_MAX 96
+#define CONF_TABLE_KEYS_MAX 160
 #define CONF_TABLE_INSTANCES_MAX 32 /* the most any named section has */
 
 extern const struct conf_table_key conf_table_keys[];

@@ -1,27 +1,87 @@
 #include "pay/facilitator.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/buf.h"
+#include "base/hex.h"
 #include "base/io.h"
 #include "base/log.h"
 #include "base/own.h"
+#include "pay/breaker.h"
+#include "pay/cdp.h"
 #include "pay/facilitator_answer.h"
+#include "pay/facilitator_kinds.h"
+#include "pay/facilitator_state.h"
 #include "pay/fetch.h"
+
+#define SUPPORTED_MS 10000 /* the longest wait for a list */
 
 struct facilitator {
 	const struct conf_facilitator *conf;
 	struct fetch *http;
+	struct cdp *cdp;	  /* signs a token for each call; or NULL */
 	char who[16 + CONF_NAME]; /* in the log */
+	struct facilitator_kinds *kinds;
+
+	struct facilitator_state state;
+	bool watched;
+	pthread_t watcher;
 };
 
 /* A header of the answer. */
 #define EXTENSIONS "EXTENSION-RESPONSES"
 
 #define OWN_REPLY __attribute__((cleanup(fetch_reply_free)))
+
+static enum status
+put_token(struct buf *out, void *ctx, const char *method, const char *place)
+{
+	return cdp_token(out, ctx, method, place, (uint64_t)time(NULL));
+}
+
+/* The settings hold the key's file as base64. */
+static enum status
+open_key(struct facilitator *f)
+{
+	struct fault why = { .st = ST_OK };
+	struct buf text;
+	enum status st;
+
+	buf_init(&text, CDP_KEY_BYTES);
+	st = hex_unbase64(&text, f->conf->cdp_key, strlen(f->conf->cdp_key));
+	if (st == ST_OK)
+		st = cdp_open(&f->cdp, buf_cstr(&text), text.len, &why);
+	if (text.data != NULL)
+		explicit_bzero(text.data, text.cap);
+	buf_free(&text);
+	if (st == ST_FORMAT)
+		log_err("%s: cdp_key_file: %s", f->who, why.message);
+	return st;
+}
+
+static enum status
+open_http(struct facilitator *f)
+{
+	struct fetch_server s = { .who = f->who,
+		.url = f->conf->url,
+		.ca_file = f->conf->ca_file,
+		.header = f->conf->auth_header,
+		.proxy = f->conf->proxy };
+	enum status st = ST_OK;
+
+	if (f->conf->cdp_key != NULL) {
+		st = open_key(f);
+		s.token = put_token;
+		s.token_ctx = f->cdp;
+	}
+	return st == ST_OK ? fetch_open(&f->http, &s) : st;
+}
 
 enum status
 facilitator_open(struct facilitator **out, const struct conf_facilitator *c)
@@ -35,10 +95,14 @@ facilitator_open(struct facilitator **out, const struct conf_facilitator *c)
 		return ST_NOMEM;
 	f->conf = c;
 	snprintf(f->who, sizeof(f->who), "facilitator %s", c->name);
-	st = fetch_open(&f->http, &(struct fetch_server){ .who = f->who,
-				      .url = c->url,
-				      .ca_file = c->ca_file,
-				      .header = c->auth_header });
+	st = facilitator_state_init(&f->state);
+	if (st != ST_OK) {
+		free(f);
+		return st;
+	}
+	st = facilitator_kinds_open(&f->kinds);
+	if (st == ST_OK)
+		st = open_http(f);
 	if (st == ST_OK)
 		*out = OWN_STEAL(f);
 	facilitator_close(f);
@@ -50,8 +114,21 @@ facilitator_close(struct facilitator *f)
 {
 	if (f == NULL)
 		return;
+	if (f->watched) {
+		facilitator_state_stop(&f->state);
+		pthread_join(f->watcher, NULL);
+	}
 	fetch_close(f->http);
+	cdp_close(f->cdp);
+	facilitator_kinds_close(f->kinds);
+	facilitator_state_free(&f->state);
 	free(f);
+}
+
+const struct conf_facilitator *
+facilitator_conf(const struct facilitator *f)
+{
+	return f->conf;
 }
 
 bool
@@ -120,6 +197,46 @@ log_verdict(const struct facilitator *f, enum facilitator_call call,
 	    a->reason, note[0] != '\0' ? ", " : "", note);
 }
 
+/* What an answer tells about the facilitator. A refusal is service; a request
+ * that is too large for it says nothing about others. */
+static enum breaker_news
+news_of(const struct facilitator_answer *a)
+{
+	switch (a->verdict) {
+	case FACILITATOR_YES:
+	case FACILITATOR_NO:
+		return BREAKER_GOOD;
+	case FACILITATOR_NOT_SENT:
+		return BREAKER_BAD;
+	case FACILITATOR_NO_SERVICE:
+		return a->http == 413 ? BREAKER_NONE : BREAKER_BAD;
+	case FACILITATOR_UNKNOWN:
+		return a->http == 0 || a->http >= 500 ? BREAKER_BAD
+						      : BREAKER_NONE;
+	case FACILITATOR_VERDICT_MAX:
+		break;
+	}
+	return BREAKER_NONE;
+}
+
+static void
+log_turn(const struct facilitator *f, enum facilitator_state_turn turn,
+    const char *reason)
+{
+	switch (turn) {
+	case FACILITATOR_STATE_DOWN:
+		log_err("%s: is down (%s); payments are refused at once until "
+			"its /supported answers",
+		    f->who, reason);
+		break;
+	case FACILITATOR_STATE_BACK:
+		log_warn("%s: is back", f->who);
+		break;
+	case FACILITATOR_STATE_SAME:
+		break;
+	}
+}
+
 /* One call. ST_NOMEM only where nothing was sent: a caller that takes it for
  * "nothing happened" is right. */
 static enum status
@@ -137,6 +254,11 @@ call_once(struct facilitator *f, enum facilitator_call call, const char *body,
 	enum status st = facilitator_answer_init(out);
 
 	fetch_reply_init(&got, FACILITATOR_ANSWER_BYTES);
+	if (st == ST_OK && facilitator_down(f)) {
+		facilitator_answer_set(
+		    out, FACILITATOR_NOT_SENT, "the facilitator is down");
+		return ST_OK;
+	}
 	if (st == ST_OK)
 		st = fetch_ask(f->http, &q, &got);
 	if (st == ST_OK) {
@@ -149,7 +271,10 @@ call_once(struct facilitator *f, enum facilitator_call call, const char *body,
 		judge_broken(out, call, &got);
 		st = ST_OK;
 	}
-	if (st != ST_OK)
+	if (st == ST_OK)
+		log_turn(f, facilitator_state_call(&f->state, news_of(out)),
+		    out->reason);
+	else
 		facilitator_answer_free(out);
 	return st;
 }
@@ -189,25 +314,125 @@ facilitator_settle(struct facilitator *f, const char *body, size_t len,
 	return ST_OK;
 }
 
-enum status
-facilitator_supported(struct facilitator *f, int version, const char *scheme,
-    const char *network, bool *offered)
+/* ---- what it offers ---- */
+
+bool
+facilitator_known(struct facilitator *f)
 {
+	return facilitator_kinds_known(f->kinds);
+}
+
+bool
+facilitator_offers(struct facilitator *f, int version, const char *scheme,
+    const char *network, const char **extra)
+{
+	return facilitator_kinds_offer(
+	    f->kinds, version, scheme, network, extra);
+}
+
+const char *
+facilitator_extra(struct facilitator *f, int version, const char *scheme,
+    const char *network, size_t i)
+{
+	return facilitator_kinds_extra(f->kinds, version, scheme, network, i);
+}
+
+bool
+facilitator_down(struct facilitator *f)
+{
+	return facilitator_state_down(&f->state);
+}
+
+enum status
+facilitator_learn(struct facilitator *f, const char *body, size_t len)
+{
+	struct facilitator_reply r = { .http = 200, .body = body, .len = len };
+
+	return facilitator_kinds_take(f->kinds, &r);
+}
+
+static enum status
+ask_list(struct facilitator *f, struct fault *why)
+{
+	uint64_t most = f->conf->timeout_ms < SUPPORTED_MS ? f->conf->timeout_ms
+							   : SUPPORTED_MS;
 	struct fetch_request q = { .what = "/supported",
 		.path = "/supported",
-		.deadline_ms = io_now_ms() + (int64_t)f->conf->timeout_ms };
+		.stop = &f->state.stop,
+		.quiet = true,
+		.deadline_ms = io_now_ms() + (int64_t)most };
 	OWN_REPLY struct fetch_reply got;
 	struct facilitator_reply r;
-	enum status st = ST_BUG;
 
-	*offered = false;
 	fetch_reply_init(&got, FACILITATOR_ANSWER_BYTES);
 	if (fetch_ask(f->http, &q, &got) != ST_OK)
-		return ST_UNKNOWN;
+		return fault_set(why, ST_UNKNOWN, "%s", got.why);
 	r = borrow(&got);
-	st = facilitator_answer_kinds(&r, version, scheme, network, offered);
-	if (st != ST_OK)
-		log_warn("%s: /supported: HTTP %ld, no list of kinds", f->who,
-		    got.http);
+	if (facilitator_kinds_take(f->kinds, &r) == ST_OK)
+		return ST_OK;
+	if (got.http >= 200 && got.http <= 299)
+		return fault_set(why, ST_UNKNOWN,
+		    "its /supported holds no list of kinds: is %s an x402 "
+		    "facilitator's base URL?",
+		    f->conf->url);
+	return fault_set(why, ST_UNKNOWN, "its /supported answers HTTP %ld%s",
+	    got.http,
+	    got.http == 401 || got.http == 403
+		? ": it wants a key, or another one"
+		: "");
+}
+
+static enum status
+look(struct facilitator *f, struct fault *why)
+{
+	struct fault told = { .st = ST_OK };
+	enum status st = ask_list(f, &told);
+	bool known = false;
+
+	log_turn(f,
+	    facilitator_state_looked(
+		&f->state, &told, f->conf->refresh_s, &known),
+	    "");
+	if (!known && st != ST_OK && !atomic_load(&f->state.stop))
+		log_err("%s: what it offers cannot be asked: %s%s", f->who,
+		    told.message,
+		    facilitator_known(f) ? "; its last list stays" : "");
+	else if (!known && st == ST_OK)
+		log_info("%s: says what it offers", f->who);
+	if (why != NULL)
+		*why = told;
 	return st;
+}
+
+enum status
+facilitator_refresh(struct facilitator *f, struct fault *why)
+{
+	return look(f, why);
+}
+
+/* ---- the watch ---- */
+
+void
+facilitator_await(struct facilitator *f, int64_t deadline_ms)
+{
+	facilitator_state_await(&f->state, deadline_ms);
+}
+
+static void *
+watch(void *arg)
+{
+	struct facilitator *f = arg;
+
+	while (facilitator_state_next(&f->state))
+		(void)look(f, NULL);
+	return NULL;
+}
+
+enum status
+facilitator_watch(struct facilitator *f)
+{
+	if (pthread_create(&f->watcher, NULL, watch, f) != 0)
+		return ST_NOMEM;
+	f->watched = true;
+	return ST_OK;
 }

@@ -2,6 +2,11 @@
  * verify, settle and supported of an x402 facilitator (x402.md 3), by
  * pay/fetch. Thread-safe. Answers are capped; redirects are followed by hand
  * (307, 308 only); anything odd fails closed.
+ *
+ * Whether it is there at all is known from two sides: from its list of what it
+ * offers (/supported, asked at the start and now and then), and from a circuit
+ * breaker over its calls (pay/breaker.h). While the circuit is open every call
+ * ends at once as FACILITATOR_NOT_SENT.
  */
 #ifndef FACILITATOR_H
 #define FACILITATOR_H
@@ -18,10 +23,21 @@
 
 struct facilitator;
 
-/* One per configured facilitator; c must outlive it. */
+/* One per configured facilitator; c must outlive it. Asks nothing. ST_OK;
+ * ST_FORMAT: a secret of the settings is ill-formed (logged); ST_NOMEM. */
 enum status facilitator_open(struct facilitator **out,
     const struct conf_facilitator *c) __attribute__((warn_unused_result));
+/* Also ends the watch. NULL is fine. */
 void facilitator_close(struct facilitator *f);
+
+/* Ask for its list now, and from now on in a thread of its own: every
+ * refresh_s seconds, sooner while it cannot be had or the circuit is open. What
+ * changes is logged, once. ST_OK, ST_NOMEM. */
+enum status facilitator_watch(struct facilitator *f)
+    __attribute__((warn_unused_result));
+/* Wait until the first look of the watch is over, or deadline_ms (io_now_ms())
+ * is. */
+void facilitator_await(struct facilitator *f, int64_t deadline_ms);
 
 enum facilitator_verdict {
 	FACILITATOR_YES,
@@ -67,10 +83,32 @@ enum status facilitator_settle(struct facilitator *f, const char *body,
     size_t len, struct facilitator_answer *out)
     __attribute__((warn_unused_result));
 
-/* GET BASE/supported: does it offer (version, scheme, network)? ST_OK with
- * *offered, or ST_UNKNOWN when it could not be asked. */
-enum status facilitator_supported(struct facilitator *f, int version,
-    const char *scheme, const char *network, bool *offered)
+/* GET BASE/supported and keep what it says; if it cannot be had, the old list
+ * stays, and why says in plain words what is wrong (name, TLS, HTTP status).
+ * ST_OK or ST_UNKNOWN. */
+enum status facilitator_refresh(struct facilitator *f, struct fault *why)
     __attribute__((warn_unused_result));
+
+/* Keep a /supported answer that somebody else has fetched. ST_OK; ST_FORMAT: it
+ * is none; ST_NOMEM. */
+enum status facilitator_learn(struct facilitator *f, const char *body,
+    size_t len) __attribute__((warn_unused_result));
+
+/* Has it ever told what it offers? Before that it counts as offering nothing:
+ * nobody shall sign what nobody may be able to settle. */
+bool facilitator_known(struct facilitator *f);
+
+/* Does it offer this, by its last list? extra and its lifetime: see
+ * pay/facilitator_kinds.h. */
+bool facilitator_offers(struct facilitator *f, int version, const char *scheme,
+    const char *network, const char **extra);
+/* Number i of the values of extra that offers were ever made with, or NULL. */
+const char *facilitator_extra(struct facilitator *f, int version,
+    const char *scheme, const char *network, size_t i);
+
+/* Is its circuit open? Then nothing is sent to it. */
+bool facilitator_down(struct facilitator *f);
+
+const struct conf_facilitator *facilitator_conf(const struct facilitator *f);
 
 #endif

@@ -1,7 +1,6 @@
 #include "pay/facilitator_answer.h"
 
 #include <fnmatch.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -163,9 +162,8 @@ json_type(const char *type)
 		   type + len - strlen("+json"), "+json", strlen("+json")) == 0;
 }
 
-/* The body as a JSON object, or NULL. */
-static struct cJSON *
-object(const struct facilitator_reply *r)
+struct cJSON *
+facilitator_answer_object(const struct facilitator_reply *r)
 {
 	struct cJSON *v = NULL;
 
@@ -330,7 +328,7 @@ facilitator_answer_read(struct facilitator_answer *out,
 	}
 	/* A redirect, or less, speaks for nobody. */
 	if (r->http >= 200 && r->http <= 599 && r->http / 100 != 3)
-		obj = object(r);
+		obj = facilitator_answer_object(r);
 	if (obj == NULL) {
 		snprintf(words, sizeof(words),
 		    "the facilitator answers HTTP %ld without a verdict",
@@ -347,7 +345,7 @@ facilitator_answer_note(
 {
 	static const char *const names[] = { "errorType", "errorMessage",
 		"invalidMessage", "invalidReasonDetails", "correlationId" };
-	OWN_JSON struct cJSON *obj = object(r);
+	OWN_JSON struct cJSON *obj = facilitator_answer_object(r);
 	size_t i, len = 0;
 
 	out[0] = '\0';
@@ -361,43 +359,4 @@ facilitator_answer_note(
 		    len > 0 ? ", " : "", names[i], s);
 		len += strlen(out + len);
 	}
-}
-
-static bool
-is_text(const struct cJSON *obj, const char *name, const char *want)
-{
-	const struct cJSON *v = json_get(obj, name);
-	const char *s = v != NULL ? json_string(v) : NULL;
-
-	return s != NULL && strcmp(s, want) == 0;
-}
-
-enum status
-facilitator_answer_kinds(const struct facilitator_reply *r, int version,
-    const char *scheme, const char *network, bool *offered)
-{
-	OWN_JSON struct cJSON *obj = NULL;
-	const struct cJSON *kinds = NULL, *k = NULL;
-	uint64_t v;
-
-	*offered = false;
-	if (r->http < 200 || r->http > 299)
-		return ST_UNKNOWN;
-	obj = object(r);
-	kinds = obj != NULL ? json_get(obj, "kinds") : NULL;
-	if (kinds == NULL || !json_is_array(kinds))
-		return ST_UNKNOWN;
-	for (k = json_first(kinds); k != NULL; k = json_next(k)) {
-		const struct cJSON *number = NULL;
-
-		/* An element that is no kind is of no use, and no harm. */
-		if (!json_is_object(k))
-			continue;
-		number = json_get(k, "x402Version");
-		if (number != NULL && json_uint(&v, number) == ST_OK &&
-		    v == (uint64_t)version && is_text(k, "scheme", scheme) &&
-		    is_text(k, "network", network))
-			*offered = true;
-	}
-	return ST_OK;
 }

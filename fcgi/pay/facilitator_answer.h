@@ -12,6 +12,8 @@
 #include "base/status.h"
 #include "pay/facilitator.h"
 
+struct cJSON;
+
 enum facilitator_call {
 	FACILITATOR_VERIFY,
 	FACILITATOR_SETTLE
@@ -53,10 +55,8 @@ bool facilitator_answer_spent(const char *reason);
 void facilitator_answer_note(
     char out[FACILITATOR_NOTE], const struct facilitator_reply *r);
 
-/* Is (version, scheme, network) among the kinds of a /supported answer? ST_OK
- * with *offered, ST_UNKNOWN when this is no such answer. */
-enum status facilitator_answer_kinds(const struct facilitator_reply *r,
-    int version, const char *scheme, const char *network, bool *offered)
-    __attribute__((warn_unused_result));
+/* The body as a JSON object, the caller's to json_free(); NULL if it is none or
+ * its type says that it is something else. */
+struct cJSON *facilitator_answer_object(const struct facilitator_reply *r);
 
 #endif

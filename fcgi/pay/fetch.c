@@ -19,6 +19,7 @@
 
 #include "base/io.h"
 #include "base/log.h"
+#include "pay/fetch_headers.h"
 #include "pay/fetch_redirect.h"
 
 #define KEEP 32		 /* idle handles, each with its connection */
@@ -29,8 +30,6 @@
 
 struct fetch {
 	struct fetch_server server;
-	struct curl_slist *headers;	 /* for the server itself */
-	struct curl_slist *headers_away; /* for another host: no secret */
 	pthread_mutex_t lock;
 	CURL *idle[KEEP];
 	size_t n_idle;
@@ -39,55 +38,13 @@ struct fetch {
 /* What the callbacks of one transfer write to. */
 struct transfer {
 	struct fetch_reply *reply;
+	const _Atomic bool *stop;
+	struct curl_slist *headers;
 	size_t header_bytes;
+	char error[CURL_ERROR_SIZE];
 };
 
 /* ---- open and close ---- */
-
-static bool
-add_header(struct curl_slist **list, const char *line)
-{
-	struct curl_slist *more = curl_slist_append(*list, line);
-
-	if (more == NULL)
-		return false;
-	*list = more;
-	return true;
-}
-
-static bool
-add_common(struct curl_slist **list)
-{
-	return add_header(list, "Content-Type: application/json") &&
-	       add_header(list, "Accept: application/json") &&
-	       /* Or curl waits a second for a 100 that few servers send. */
-	       add_header(list, "Expect:");
-}
-
-/* A line end would let the file write further headers; a name without value
- * would make curl leave the header out. */
-static bool
-header_line(const char *s)
-{
-	const char *colon = strchr(s, ':');
-	size_t i;
-
-	for (i = 0; s[i] != '\0'; i++)
-		if ((unsigned char)s[i] < 0x20 || s[i] == 0x7f)
-			return false;
-	return colon != NULL && colon != s &&
-	       strspn(colon + 1, " ") < strlen(colon + 1);
-}
-
-static void
-wipe_headers(struct curl_slist *list)
-{
-	struct curl_slist *l = NULL;
-
-	for (l = list; l != NULL; l = l->next)
-		explicit_bzero(l->data, strlen(l->data));
-	curl_slist_free_all(list);
-}
 
 enum status
 fetch_open(struct fetch **out, const struct fetch_server *s)
@@ -95,7 +52,7 @@ fetch_open(struct fetch **out, const struct fetch_server *s)
 	struct fetch *h = NULL;
 
 	*out = NULL;
-	if (s->header != NULL && !header_line(s->header)) {
+	if (s->header != NULL && !fetch_headers_line(s->header)) {
 		log_err("%s: the secret header must be one line "
 			"\"Name: value\"",
 		    s->who);
@@ -115,11 +72,6 @@ fetch_open(struct fetch **out, const struct fetch_server *s)
 		free(h);
 		return ST_NOMEM;
 	}
-	if (!add_common(&h->headers) || !add_common(&h->headers_away) ||
-	    (s->header != NULL && !add_header(&h->headers, s->header))) {
-		fetch_close(h);
-		return ST_NOMEM;
-	}
 	*out = h;
 	return ST_OK;
 }
@@ -133,8 +85,6 @@ fetch_close(struct fetch *h)
 		return;
 	for (i = 0; i < h->n_idle; i++)
 		curl_easy_cleanup(h->idle[i]);
-	wipe_headers(h->headers);
-	wipe_headers(h->headers_away);
 	curl_global_cleanup();
 	pthread_mutex_destroy(&h->lock);
 	free(h);
@@ -202,6 +152,19 @@ on_header(char *data, size_t size, size_t n, void *ctx)
 	return t->header_bytes <= HEADER_BYTES ? size * n : 0;
 }
 
+/* Called at least once a second: a stop need not wait for a deadline. */
+static int
+on_progress(void *ctx, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
+{
+	const struct transfer *t = ctx;
+
+	(void)a;
+	(void)b;
+	(void)c;
+	(void)d;
+	return t->stop != NULL && atomic_load(t->stop);
+}
+
 /* Options whose failure is remembered, so that a request never goes out with
  * half of its settings. */
 struct setup {
@@ -224,13 +187,16 @@ set_pointer(struct setup *s, CURLoption o, const void *v)
 }
 
 static void
-set_security(struct setup *s, const char *ca_file)
+set_security(struct setup *s, const char *ca_file, const char *proxy)
 {
 	set_pointer(s, CURLOPT_PROTOCOLS_STR, "http,https");
 	set_number(s, CURLOPT_FOLLOWLOCATION, 0);
 	set_number(s, CURLOPT_NETRC, CURL_NETRC_IGNORED);
 	/* The environment's proxies are not for this; nobody asked them. */
-	set_pointer(s, CURLOPT_NOPROXY, "*");
+	if (proxy != NULL)
+		set_pointer(s, CURLOPT_PROXY, proxy);
+	set_pointer(s, CURLOPT_NOPROXY, proxy != NULL ? "" : "*");
+	set_number(s, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1);
 	set_number(s, CURLOPT_SSL_VERIFYPEER, 1);
 	set_number(s, CURLOPT_SSL_VERIFYHOST, 2);
 	set_number(s, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2);
@@ -243,8 +209,7 @@ set_security(struct setup *s, const char *ca_file)
 
 static CURLcode
 set_all(CURL *easy, const struct fetch *h, const char *url,
-    const struct fetch_request *q, bool away, int64_t left_ms,
-    struct transfer *t)
+    const struct fetch_request *q, int64_t left_ms, struct transfer *t)
 {
 	struct setup s = { .easy = easy, .rc = CURLE_OK };
 
@@ -259,9 +224,9 @@ set_all(CURL *easy, const struct fetch *h, const char *url,
 	set_number(&s, CURLOPT_MAXCONNECTS, 1);
 	set_number(&s, CURLOPT_FRESH_CONNECT, q->once ? 1 : 0);
 	set_pointer(&s, CURLOPT_USERAGENT, "tollbox");
-	set_pointer(
-	    &s, CURLOPT_HTTPHEADER, away ? h->headers_away : h->headers);
-	set_security(&s, h->server.ca_file);
+	set_pointer(&s, CURLOPT_HTTPHEADER, t->headers);
+	set_pointer(&s, CURLOPT_ERRORBUFFER, t->error);
+	set_security(&s, h->server.ca_file, h->server.proxy);
 	if (q->body != NULL) {
 		set_number(&s, CURLOPT_POST, 1);
 		set_pointer(&s, CURLOPT_POSTFIELDS, q->body);
@@ -276,9 +241,28 @@ set_all(CURL *easy, const struct fetch *h, const char *url,
 	if (s.rc == CURLE_OK)
 		s.rc =
 		    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
+	if (s.rc == CURLE_OK)
+		s.rc = curl_easy_setopt(
+		    easy, CURLOPT_XFERINFOFUNCTION, on_progress);
 	set_pointer(&s, CURLOPT_WRITEDATA, t);
 	set_pointer(&s, CURLOPT_HEADERDATA, t);
+	set_pointer(&s, CURLOPT_XFERINFODATA, t);
+	set_number(&s, CURLOPT_NOPROGRESS, t->stop == NULL ? 1 : 0);
 	return s.rc;
+}
+
+/* Did the TLS handshake with the server itself never end? Then nothing of a
+ * request over https can have left, whatever was said to a proxy. Only on a
+ * connection of its own: a kept one has its handshake behind it. */
+static bool
+before_tls(CURL *easy, const char *url, bool once)
+{
+	curl_off_t done = 1;
+
+	return once && strncmp(url, "https:", 6) == 0 &&
+	       curl_easy_getinfo(easy, CURLINFO_APPCONNECT_TIME_T, &done) ==
+		   CURLE_OK &&
+	       done == 0;
 }
 
 /* Failures before the request: name, connection, handshake. The counters have
@@ -295,6 +279,7 @@ before_request(CURL *easy, CURLcode rc)
 	    size != 0 || pretransfer != 0)
 		return false;
 	return rc == CURLE_COULDNT_RESOLVE_HOST ||
+	       rc == CURLE_COULDNT_RESOLVE_PROXY ||
 	       rc == CURLE_COULDNT_CONNECT || rc == CURLE_OPERATION_TIMEDOUT ||
 	       rc == CURLE_SSL_CONNECT_ERROR ||
 	       rc == CURLE_PEER_FAILED_VERIFICATION ||
@@ -302,6 +287,32 @@ before_request(CURL *easy, CURLcode rc)
 	       rc == CURLE_SSL_CIPHER || rc == CURLE_SSL_INVALIDCERTSTATUS ||
 	       rc == CURLE_SSL_ISSUER_ERROR ||
 	       rc == CURLE_UNSUPPORTED_PROTOCOL || rc == CURLE_URL_MALFORMAT;
+}
+
+/* The failure in words for an operator. */
+static void
+explain(char out[256], CURLcode rc, const char *detail, const char *proxy)
+{
+	const char *words = curl_easy_strerror(rc);
+
+	/* Of curl's hundred codes, those that an operator meets. */
+	if (rc == CURLE_COULDNT_RESOLVE_HOST)
+		words = "its name cannot be resolved (DNS)";
+	else if (rc == CURLE_COULDNT_RESOLVE_PROXY)
+		words = "the proxy's name cannot be resolved (DNS)";
+	else if (rc == CURLE_COULDNT_CONNECT)
+		words = proxy == NULL ? "no connection"
+				      : "no connection by way of the proxy";
+	else if (rc == CURLE_PEER_FAILED_VERIFICATION)
+		words = "its TLS certificate is not accepted";
+	else if (rc == CURLE_SSL_CONNECT_ERROR)
+		words = "the TLS handshake failed";
+	else if (rc == CURLE_SSL_CACERT_BADFILE)
+		words = "ca_file cannot be read";
+	else if (rc == CURLE_OPERATION_TIMEDOUT)
+		words = "no answer in time";
+	snprintf(out, 256, "%s%s%.180s", words, detail[0] != '\0' ? ": " : "",
+	    detail);
 }
 
 /* What is wanted of the headers. */
@@ -318,39 +329,65 @@ read_headers(CURL *easy, const struct fetch_request *q, struct fetch_reply *r)
 		snprintf(r->note, sizeof(r->note), "%s", found->value);
 }
 
+/* Make ready; ST_OK, or nothing is to be sent. */
+static enum status
+prepare(struct fetch *h, CURL *easy, const char *url,
+    const struct fetch_request *q, bool away, int64_t left_ms,
+    struct transfer *t)
+{
+	enum status st = fetch_headers_make(&t->headers, &h->server,
+	    q->body == NULL ? "GET" : "POST", url, away);
+
+	if (st == ST_OK && set_all(easy, h, url, q, left_ms, t) != CURLE_OK)
+		st = ST_NOMEM;
+	if (st != ST_OK) {
+		snprintf(t->reply->why, sizeof(t->reply->why),
+		    "the request could not be made");
+		log_err("%s: %s", h->server.who, t->reply->why);
+	}
+	return st;
+}
+
 static enum status
 transfer(struct fetch *h, CURL *easy, const char *url,
     const struct fetch_request *q, bool away, struct fetch_reply *r)
 {
-	struct transfer t = { .reply = r };
+	struct transfer t = { .reply = r, .stop = q->stop };
 	int64_t left = q->deadline_ms - io_now_ms();
 	CURLcode rc;
+	enum status st;
 
 	buf_clear(&r->body);
 	r->http = 0;
 	r->type[0] = '\0';
 	r->note[0] = '\0';
 	if (left <= 0) {
-		log_warn("%s: %s: no time left", h->server.who, q->what);
+		snprintf(r->why, sizeof(r->why), "no time is left");
+		log_warn("%s: %s: %s", h->server.who, q->what, r->why);
 		return ST_IO;
 	}
-	rc = set_all(easy, h, url, q, away, left, &t);
-	if (rc != CURLE_OK) {
-		log_err("%s: %s", h->server.who, curl_easy_strerror(rc));
-		return ST_NOMEM;
+	st = prepare(h, easy, url, q, away, left, &t);
+	if (st != ST_OK) {
+		fetch_headers_wipe(t.headers);
+		return st;
 	}
 	rc = curl_easy_perform(easy);
+	fetch_headers_wipe(t.headers);
 	(void)curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &r->http);
-	if (r->http != 0 || rc == CURLE_OK || !before_request(easy, rc))
+	if (rc != CURLE_OK && before_tls(easy, url, q->once))
+		r->http = 0; /* a proxy's */
+	else if (r->http != 0 || rc == CURLE_OK || !before_request(easy, rc))
 		r->sent = true;
-	if (rc != CURLE_OK) {
+	if (rc == CURLE_OK) {
+		read_headers(easy, q, r);
+		return ST_OK;
+	}
+	explain(r->why, rc, t.error, h->server.proxy);
+	if (!q->quiet)
 		log_warn("%s: %s: %s (curl %d, HTTP %ld, %s)", h->server.who,
 		    q->what, curl_easy_strerror(rc), (int)rc, r->http,
 		    r->sent ? "sent" : "not sent");
-		return ST_IO;
-	}
-	read_headers(easy, q, r);
-	return ST_OK;
+	return ST_IO;
 }
 
 /* ---- redirects ---- */

@@ -218,6 +218,13 @@ ledger_settling(struct ledger *l, const char *identity)
 }
 
 enum status
+ledger_facilitator(struct ledger *l, const char *identity, const char *name)
+{
+	return run(l, ledger_change_facilitator,
+	    &(struct ledger_move){ .identity = identity, .text = name });
+}
+
+enum status
 ledger_settled(struct ledger *l, const char *identity, const char *transaction)
 {
 	return run(l, ledger_change_settled,

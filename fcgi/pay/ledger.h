@@ -122,6 +122,9 @@ enum status ledger_release(struct ledger *l, const char *identity)
  * identical settle_body is to be sent. */
 enum status ledger_settling(struct ledger *l, const char *identity)
     __attribute__((warn_unused_result));
+/* SETTLING, and nothing was sent yet: another facilitator is to settle it. */
+enum status ledger_facilitator(struct ledger *l, const char *identity,
+    const char *name) __attribute__((warn_unused_result));
 /* SETTLING or UNKNOWN -> SETTLED with the transaction. ST_CONFLICT when the
  * (network, transaction) pair is another payment's: not a payment, the row
  * goes to UNKNOWN (api.md section 10, identity). */

@@ -89,6 +89,14 @@ ledger_change_settling(struct ledger_db *db, const void *arg)
 }
 
 enum status
+ledger_change_facilitator(struct ledger_db *db, const void *arg)
+{
+	const struct ledger_move *m = arg;
+
+	return step(db, LEDGER_SQL_FACILITATOR, m->identity, true, m->text);
+}
+
+enum status
 ledger_change_settled(struct ledger_db *db, const void *arg)
 {
 	const struct ledger_move *m = arg;

@@ -16,7 +16,7 @@
 /* What a change of one row needs; each uses some of it. Borrowed. */
 struct ledger_move {
 	const char *identity;
-	const char *text; /* transaction or reason */
+	const char *text; /* transaction, reason or facilitator */
 	int http;
 	const char *headers;
 	const char *body;
@@ -37,6 +37,7 @@ enum status ledger_change_claim(struct ledger_db *db, const void *arg);
 /* arg is a struct ledger_move */
 enum status ledger_change_release(struct ledger_db *db, const void *arg);
 enum status ledger_change_settling(struct ledger_db *db, const void *arg);
+enum status ledger_change_facilitator(struct ledger_db *db, const void *arg);
 enum status ledger_change_settled(struct ledger_db *db, const void *arg);
 enum status ledger_change_unknown(struct ledger_db *db, const void *arg);
 enum status ledger_change_failed(struct ledger_db *db, const void *arg);

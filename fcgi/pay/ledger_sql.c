@@ -101,6 +101,10 @@ static const char *const text[LEDGER_SQL_MAX] = {
 	[LEDGER_SQL_SETTLING] =
 	    "UPDATE payments SET state = 2, changed = ?2, tries = tries + 1"
 	    " WHERE identity = ?1 AND state IN (1, 3, 4)",
+	/* ?3 facilitator */
+	[LEDGER_SQL_FACILITATOR] =
+	    "UPDATE payments SET changed = ?2, facilitator = ?3"
+	    " WHERE identity = ?1 AND state = 2",
 	/* ?3 transaction */
 	[LEDGER_SQL_SETTLED] =
 	    "UPDATE payments SET state = 5, changed = ?2, txn = ?3,"

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/hex.h"
+#include "base/jcs.h"
+#include "base/json.h"
 
 #define BEFORE_S 6    /* facilitators want validBefore this far ahead */
 #define AHEAD_S 86400 /* a claim has to be kept until validBefore */
@@ -152,6 +154,46 @@ same_account(const char *a, const char *b, bool evm)
 	       eth_address_parse(&y, b) == ST_OK && eth_address_equal(&x, &y);
 }
 
+static bool
+same_value(const struct cJSON *a, const struct cJSON *b)
+{
+	OWN_BUF struct buf x, y;
+
+	buf_init(&x, (size_t)X402_HEADER_CAP * 6);
+	buf_init(&y, (size_t)X402_HEADER_CAP * 6);
+	jcs_write(&x, a);
+	jcs_write(&y, b);
+	return buf_status(&x) == ST_OK && buf_status(&y) == ST_OK &&
+	       strcmp(buf_cstr(&x), buf_cstr(&y)) == 0;
+}
+
+/* Are all members of ours among the payment's extra? */
+static bool
+extra_held(const struct x402_payment *p, const char *ours)
+{
+	static const struct json_caps caps = { .depth = X402_JSON_DEPTH,
+		.values = X402_JSON_VALUES };
+	OWN_JSON struct cJSON *want = NULL, *have = NULL;
+	const struct cJSON *m;
+	OWN_BUF struct buf b;
+
+	buf_init(&b, X402_HEADER_CAP);
+	if (ours == NULL)
+		return true;
+	buf_addf(&b, "{%s}", ours);
+	if (p->extra == NULL ||
+	    json_parse(&want, buf_cstr(&b), b.len, &caps, NULL) != ST_OK ||
+	    json_parse(&have, p->extra, strlen(p->extra), &caps, NULL) != ST_OK)
+		return false;
+	for (m = json_first(want); m != NULL; m = json_next(m)) {
+		const struct cJSON *v = json_get(have, json_name(m));
+
+		if (v == NULL || !same_value(m, v))
+			return false;
+	}
+	return true;
+}
+
 static enum status
 match_extra(const struct x402_payment *p, const struct x402_requirement *req,
     bool evm, struct fault *f)
@@ -168,6 +210,12 @@ match_extra(const struct x402_payment *p, const struct x402_requirement *req,
 	    strcmp(p->extra_method, "eip3009") != 0)
 		return mismatch(f, "accepted.extra.assetTransferMethod",
 		    p->extra_method, "eip3009");
+	/* What else it is depends on the facilitator: the payer's copy of it
+	 * was signed, so it must be one of those that we handed out. */
+	if (!extra_held(p, req->extra))
+		return fault_set(f, ST_PAYMENT_REQUIREMENTS_MISMATCH,
+		    "accepted.extra lacks a member of what is offered, or "
+		    "holds another value");
 	return ST_OK;
 }
 
@@ -239,6 +287,32 @@ x402_match(const struct x402_payment *p, const struct x402_requirement *req,
 		    "payload is no EIP-3009 authorization, which is what is "
 		    "offered");
 	return match_signed(p, req, f);
+}
+
+static bool
+meant(const struct x402_payment *p, const struct x402_requirement *req)
+{
+	struct u256 chain;
+	bool evm = eth_chain_id(&chain, req->network) == ST_OK;
+
+	if (strcmp(p->scheme, req->scheme) != 0 ||
+	    strcmp(p->network, req->network) != 0)
+		return false;
+	if (p->version == 1)
+		return !req->not_v1;
+	return p->asset != NULL && same_account(p->asset, req->asset, evm) &&
+	       extra_held(p, req->extra);
+}
+
+size_t
+x402_pick(
+    const struct x402_payment *p, const struct x402_requirement *req, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n && !meant(p, &req[i]); i++)
+		;
+	return i;
 }
 
 /* ---- time ---- */

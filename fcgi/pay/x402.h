@@ -30,6 +30,13 @@ struct x402_requirement {
 	const char *pay_to;
 	const char *asset_name;	   /* extra.name, NULL if none */
 	const char *asset_version; /* extra.version, NULL if none */
+	/* Further members of extra as the facilitator wants them, JSON text
+	 * without braces, printable ASCII; NULL if none. */
+	const char *extra;
+	const char *extra_v1;
+	/* No facilitator takes it in that version: it is left out there. */
+	bool not_v2;
+	bool not_v1;
 	struct u256 amount;
 };
 
@@ -62,6 +69,7 @@ struct x402_payment {
 	char *extra_name; /* NULL if absent */
 	char *extra_version; /* NULL if absent */
 	char *extra_method;  /* assetTransferMethod, NULL if absent */
+	char *extra;	     /* the whole object, JCS form, NULL if absent */
 	char *identifier;    /* payment-identifier info.id, NULL if absent */
 	/* EIP-3009 payload; evm is false for any other payload, which is known
 	 * by a SHA-256: of a Solana transaction's message, else of the
@@ -101,6 +109,13 @@ enum status x402_match(const struct x402_payment *p,
     const struct x402_requirement *req, struct fault *f)
     __attribute__((warn_unused_result));
 
+/* Which of n things does the payment mean to pay for? By scheme, network and
+ * asset, the first whose extra it holds; version 1 names no asset, so it means
+ * the first of its network that is offered there. Says nothing about amount,
+ * recipient or signature: x402_match() does. Its number, or n if none is. */
+size_t x402_pick(
+    const struct x402_payment *p, const struct x402_requirement *req, size_t n);
+
 /* The time window against now (Unix seconds), x402.md 4.3: validBefore at
  * least now + 6 + margin_s and at most now + 24 h, validAfter at most now.
  * ST_OK, also where no window can be read (not EVM); ST_PAYMENT_INVALID with f
@@ -134,14 +149,14 @@ void x402_put_requirement(struct buf *out, const struct x402_requirement *req,
     const struct x402_resource *res, int version);
 
 /* The v2 PaymentRequired object as JSON (before base64). error may be NULL:
- * left out. */
+ * left out. Those with not_v2 are left out. */
 void x402_put_required(struct buf *out, const struct x402_requirement *req,
     size_t n, const struct x402_resource *res, const char *error);
 
 /* The v1 PaymentRequirementsResponse without its closing brace, so that the
  * caller can add `details`: {"x402Version":1,"error":…,"accepts":[…]
  * Only the first "exact" requirement of a network is offered, since a v1
- * payment does not say which asset it is for. */
+ * payment does not say which asset it is for; none with not_v1. */
 void x402_put_required_v1(struct buf *out, const struct x402_requirement *req,
     size_t n, const struct x402_resource *res, const char *error);
 

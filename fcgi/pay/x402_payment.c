@@ -157,6 +157,19 @@ read_payload(
 /* ---- v2 ---- */
 
 static void
+copy_extra(struct reader *r, struct x402_payment *p, const struct cJSON *extra)
+{
+	OWN_BUF struct buf b;
+
+	buf_init(&b, JCS_CAP);
+	if (extra == NULL || r->st != ST_OK)
+		return;
+	jcs_write(&b, extra);
+	r->st = buf_status(&b);
+	p->extra = buf_take(&b, NULL);
+}
+
+static void
 read_accepted(
     struct reader *r, struct x402_payment *p, const struct cJSON *accepted)
 {
@@ -176,6 +189,7 @@ read_accepted(
 	    reader_may_copy_string(r, extra, in_extra, "version");
 	p->extra_method =
 	    reader_may_copy_string(r, extra, in_extra, "assetTransferMethod");
+	copy_extra(r, p, extra);
 }
 
 /* The echo of extensions is ignored but for the payment's id. */
@@ -379,6 +393,7 @@ x402_payment_free(struct x402_payment *p)
 	free(p->extra_name);
 	free(p->extra_version);
 	free(p->extra_method);
+	free(p->extra);
 	free(p->identifier);
 	free(p->signature);
 	*p = (struct x402_payment){ 0 };

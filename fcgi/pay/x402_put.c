@@ -43,7 +43,10 @@ put_account(struct buf *out, const char *name, const char *network,
 static void
 put_extra(struct buf *out, const struct x402_requirement *req, int version)
 {
-	if (req->asset_name == NULL && req->asset_version == NULL)
+	const char *more = version == 1 ? req->extra_v1 : req->extra;
+
+	if (req->asset_name == NULL && req->asset_version == NULL &&
+	    more == NULL)
 		return;
 	json_key(out, "extra");
 	buf_addc(out, '{');
@@ -51,6 +54,10 @@ put_extra(struct buf *out, const struct x402_requirement *req, int version)
 		put_member(out, "name", req->asset_name, version);
 	if (req->asset_version != NULL)
 		put_member(out, "version", req->asset_version, version);
+	if (more != NULL) {
+		json_sep(out);
+		buf_adds(out, more);
+	}
 	buf_addc(out, '}');
 }
 
@@ -129,6 +136,8 @@ x402_put_required(struct buf *out, const struct x402_requirement *req, size_t n,
 	json_key(out, "accepts");
 	buf_addc(out, '[');
 	for (size_t i = 0; i < n; i++) {
+		if (req[i].not_v2)
+			continue;
 		json_sep(out);
 		put_v2(out, &req[i]);
 	}
@@ -140,11 +149,11 @@ x402_put_required(struct buf *out, const struct x402_requirement *req, size_t n,
 static bool
 fit_for_v1(const struct x402_requirement *req, size_t i)
 {
-	if (strcmp(req[i].scheme, "exact") != 0 ||
+	if (req[i].not_v1 || strcmp(req[i].scheme, "exact") != 0 ||
 	    x402_v1_name(req[i].network) == NULL)
 		return false;
 	for (size_t k = 0; k < i; k++) {
-		if (strcmp(req[k].scheme, "exact") == 0 &&
+		if (!req[k].not_v1 && strcmp(req[k].scheme, "exact") == 0 &&
 		    strcmp(req[k].network, req[i].network) == 0)
 			return false;
 	}

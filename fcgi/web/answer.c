@@ -68,27 +68,45 @@ answer_error(struct http_reply *a, const struct fault *f)
 }
 
 void
+answer_unsold(struct http_reply *a)
+{
+	struct fault f = { .st = ST_BUG };
+
+	fault_set(&f, ST_PAYMENT_FACILITATOR_UNAVAILABLE,
+	    "no facilitator that could settle a payment is there now; nothing "
+	    "is sold until then");
+	answer_error(a, &f);
+}
+
+void
 answer_required(struct http_reply *a, const struct site *s,
     const struct site_tier *t, const char *path, const struct fault *f)
 {
-	struct x402_requirement req;
+	struct x402_requirement req[ACCEPT_MAX];
+	size_t n = site_requirements(req, s, t);
 	struct x402_resource res;
 	char url[SITE_URL];
 	struct buf json;
 	struct buf header;
 
-	site_requirement(&req, s, t);
+	if (n == 0 && f->st == ST_PAYMENT_REQUIRED) {
+		answer_unsold(a);
+		return;
+	}
+	/* What was paid and refused is a 402 whoever is away. */
+	if (n == 0)
+		n = site_requirements_all(req, s, t);
 	site_resource(&res, url, s, path);
 	common(a, f->st);
 	buf_init(&json, HTTP_HEADERS_BYTES / 2);
 	buf_init(&header, HTTP_HEADERS_BYTES);
-	x402_put_required(&json, &req, 1, &res, f->message);
+	x402_put_required(&json, req, n, &res, f->message);
 	hex_base64(&header, json.data, json.len);
 	if (buf_status(&json) == ST_OK && buf_status(&header) == ST_OK)
 		http_header(a, "PAYMENT-REQUIRED", buf_cstr(&header));
 	buf_free(&json);
 	buf_free(&header);
-	x402_put_required_v1(&a->body, &req, 1, &res, f->message);
+	x402_put_required_v1(&a->body, req, n, &res, f->message);
 	json_key(&a->body, "details");
 	answer_put_error(&a->body, f);
 	buf_addc(&a->body, '}');

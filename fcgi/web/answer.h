@@ -17,9 +17,13 @@ void answer_error(struct http_reply *a, const struct fault *f);
 
 /* A 402 for tier t at path: v2 object in the header, v1 object in the body
  * with the error under details. f->st ST_PAYMENT_REQUIRED when nothing was
- * paid. */
+ * paid; where nothing can be sold then, it is a 503 instead: nobody shall sign
+ * what nobody settles. */
 void answer_required(struct http_reply *a, const struct site *s,
     const struct site_tier *t, const char *path, const struct fault *f);
+
+/* The 503 while no facilitator offers what the site takes. */
+void answer_unsold(struct http_reply *a);
 
 /* The payment response header in the version paid; reason NULL: success. */
 void answer_payment_response(struct http_reply *a, int version,

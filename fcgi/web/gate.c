@@ -41,6 +41,7 @@
 #define LARGE_BLOCK (1 << 20)
 #define EXPIRE_EVERY_MS 60000
 #define ANSWER_AGE_S 86400u
+#define FIRST_LOOK_MS 3000 /* how long a start waits for facilitators */
 
 struct worker {
 	pthread_t thread;
@@ -350,6 +351,8 @@ open_all(struct gate *g, const struct conf *c, int boxer)
 		st = sites_default(&s, g->ctx.sites);
 	if (st == ST_OK && s->broken.st != ST_OK)
 		st = ST_FORMAT;
+	if (st == ST_OK)
+		st = sites_watch(g->ctx.sites, s, FIRST_LOOK_MS);
 	if (st == ST_OK)
 		st = flight_open(
 		    &g->ctx.flight, (size_t)c->max_runs + SPARE_THREADS / 2);

@@ -24,12 +24,17 @@ static void
 put_quote(struct http_reply *a, const struct site *s, const struct site_tier *t,
     const struct limits *l)
 {
-	struct x402_requirement req;
+	struct x402_requirement req[ACCEPT_MAX];
+	size_t n = site_requirements(req, s, t);
 	struct x402_resource res;
 	struct buf *out = &a->body;
 	char url[SITE_URL];
 	char text[32];
 
+	if (n == 0) {
+		answer_unsold(a);
+		return;
+	}
 	a->status = 200;
 	http_header(a, "Content-Type", "application/json");
 	http_header(a, "Cache-Control", "no-store");
@@ -46,9 +51,13 @@ put_quote(struct http_reply *a, const struct site *s, const struct site_tier *t,
 	put_limits(out, l);
 	json_key(out, "accepts");
 	buf_addc(out, '[');
-	site_requirement(&req, s, t);
 	site_resource(&res, url, s, "/execute");
-	x402_put_requirement(out, &req, &res, 2);
+	for (size_t i = 0; i < n; i++) {
+		if (req[i].not_v2)
+			continue;
+		json_sep(out);
+		x402_put_requirement(out, &req[i], &res, 2);
+	}
 	buf_adds(out, "]}");
 }
 

@@ -39,18 +39,18 @@ static void
 set_requirement(struct run *r, const struct site_tier *t)
 {
 	r->tier = t;
-	site_requirement(&r->req, r->site, t);
+	accept_chosen(&r->req, &r->choice, t->price_micros);
+	u256_text(r->price, &r->req.amount);
 }
 
-/* Step 4: decode; identity; signature. Needs the site's asset only, not the
- * price, so the base tier stands in for it. */
+/* Step 4: decode; identity; signature. Needs the asset only that the payment
+ * means, not the price, so the base tier stands in for it. */
 static enum status
 read_payment(struct run *r)
 {
 	bool v2 = r->q->payment_signature != NULL;
 	enum status st;
 
-	set_requirement(r, &r->site->tiers[0]);
 	if (r->q->payment_repeated)
 		return fault_set(&r->f, ST_PAYMENT_MALFORMED,
 		    "%s is given more than once",
@@ -59,6 +59,9 @@ read_payment(struct run *r)
 	    v2 ? r->q->payment_signature : r->q->x_payment, v2 ? 2 : 1, &r->f);
 	if (st != ST_OK)
 		return st;
+	accept_choose(
+	    &r->choice, &r->pay, r->site->accepts, r->site->n_accepts);
+	set_requirement(r, &r->site->tiers[0]);
 	if (r->pay.evm)
 		eth_address_text(r->payer, &r->pay.auth.from);
 	st = x402_identity(&r->identity, &r->pay, &r->req);
@@ -105,7 +108,6 @@ parse_body(struct run *r)
 static enum status
 check_payment(struct run *r)
 {
-	const struct conf_facilitator *fc = r->site->facilitator_conf;
 	enum status st = x402_match(&r->pay, &r->req, &r->f);
 
 	if (st == ST_OK)
@@ -117,10 +119,15 @@ check_payment(struct run *r)
 	if (buf_status(&r->settle_body) != ST_OK)
 		return fault_set(
 		    &r->f, buf_status(&r->settle_body), "settle body");
-	if (r->signature == X402_SIGNED_YES && fc->verify == CONF_VERIFY_LOCAL)
+	r->by =
+	    accept_facilitator(&r->choice, r->pay.version, &r->other, &r->f);
+	if (r->by == NULL)
+		return r->f.st;
+	if (r->signature == X402_SIGNED_YES &&
+	    facilitator_conf(r->by)->verify == CONF_VERIFY_LOCAL)
 		return ST_OK;
-	return settle_verify(r->site->facilitator, buf_cstr(&r->settle_body),
-	    r->settle_body.len, &r->f);
+	return settle_verify(r->payer, sizeof(r->payer), r->by, r->other,
+	    buf_cstr(&r->settle_body), r->settle_body.len, &r->f);
 }
 
 static enum status
@@ -136,8 +143,8 @@ claim(struct run *r)
 		.network = r->req.network,
 		.asset = r->req.asset,
 		.pay_to = r->req.pay_to,
-		.amount = r->tier->amount_text,
-		.facilitator = r->site->facilitator_conf->name,
+		.amount = r->price,
+		.facilitator = facilitator_conf(r->by)->name,
 		.settle_body = buf_cstr(&r->settle_body),
 		.settle_body_len = r->settle_body.len,
 		.version = r->pay.version,
@@ -200,11 +207,12 @@ settle(struct run *r, const char *body, size_t body_len, const char *amount,
 		.network = r->req.network,
 		.network_v1 = x402_v1_name(r->req.network),
 		.amount = amount,
+		.other = r->other,
 		.again = again,
 		.call_us = &r->facilitator_us,
 	};
-	enum status st = settle_payment(&r->transaction, r->reason,
-	    r->g->ledger, r->site->facilitator, &ask, &r->f);
+	enum status st = settle_payment(
+	    &r->transaction, r->reason, r->g->ledger, r->by, &ask, &r->f);
 
 	run_state_stage_end(r, RUN_STAGE_SETTLE);
 	return st;
@@ -230,6 +238,21 @@ mend_row(struct run *r, struct ledger_row *row)
 	}
 	if (st != ST_OK)
 		return fault_set(&r->f, ST_SERVICE_INTERNAL_FAILURE, "ledger");
+	return ST_OK;
+}
+
+/* Who has to be asked about a payment that was sent somewhere before: the very
+ * same one, and no other. */
+static enum status
+same_facilitator(struct run *r, const struct ledger_row *row)
+{
+	r->by = sites_facilitator(r->g->sites, row->facilitator);
+	if (r->by == NULL)
+		r->by = r->choice.by;
+	if (facilitator_down(r->by))
+		return fault_set(&r->f, ST_PAYMENT_FACILITATOR_UNAVAILABLE,
+		    "the facilitator cannot be reached; repeat the same "
+		    "request with the same payment");
 	return ST_OK;
 }
 
@@ -288,6 +311,8 @@ run_known(struct run *r, struct ledger_row *row)
 		return replay(r);
 	st = parse_body(r);
 	run_state_stage_end(r, RUN_STAGE_PARSE);
+	if (st == ST_OK && row->state != LEDGER_SETTLED)
+		st = same_facilitator(r, row);
 	if (st == ST_OK)
 		st = reserve(r);
 	run_state_stage_end(r, RUN_STAGE_RESERVE);
@@ -326,11 +351,11 @@ run_new(struct run *r)
 			    buf_cstr(&r->identity));
 		return st;
 	}
-	st = settle(r, buf_cstr(&r->settle_body), r->settle_body.len,
-	    r->tier->amount_text, false);
+	st = settle(
+	    r, buf_cstr(&r->settle_body), r->settle_body.len, r->price, false);
 	if (st != ST_OK)
 		return st;
-	return perform(r, r->tier->amount_text);
+	return perform(r, r->price);
 }
 
 static enum status

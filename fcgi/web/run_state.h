@@ -48,7 +48,11 @@ struct run {
 
 	struct job job;
 	const struct site_tier *tier;
+	struct accept_choice choice;
+	struct facilitator *by;	   /* settles it, for a new payment */
+	struct facilitator *other; /* where that one is not reached, or NULL */
 	struct x402_requirement req;
+	char price[U256_TEXT]; /* req's amount */
 	struct x402_resource res;
 	char url[SITE_URL];
 	char payer[128];

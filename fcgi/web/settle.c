@@ -121,6 +121,32 @@ refused(struct ledger *l, const struct settle_ask *ask, const char *reason,
 	    "the facilitator refused to settle: %s", reason_told(reason));
 }
 
+/* The call, and if provably nothing of it left this host, the same by the other
+ * facilitator, which the row then names: whoever got it must be asked again. */
+static void
+call(struct facilitator_answer *a, struct ledger *l, struct facilitator *fac,
+    const struct settle_ask *ask)
+{
+	enum status st = facilitator_settle(fac, ask->body, ask->body_len, a);
+
+	if (st == ST_OK && a->verdict == FACILITATOR_NOT_SENT && !ask->again &&
+	    ask->other != NULL &&
+	    ledger_facilitator(l, ask->identity,
+		facilitator_conf(ask->other)->name) == ST_OK) {
+		log_warn("settling %s by %s: %s cannot be reached",
+		    ask->identity, facilitator_conf(ask->other)->name,
+		    facilitator_conf(fac)->name);
+		facilitator_answer_free(a);
+		st =
+		    facilitator_settle(ask->other, ask->body, ask->body_len, a);
+	}
+	if (st != ST_OK) {
+		a->verdict = FACILITATOR_UNKNOWN;
+		snprintf(a->reason, sizeof(a->reason),
+		    "the call failed on our side");
+	}
+}
+
 enum status
 settle_payment(char **transaction, char reason[FACILITATOR_REASON],
     struct ledger *l, struct facilitator *fac, const struct settle_ask *ask,
@@ -134,13 +160,8 @@ settle_payment(char **transaction, char reason[FACILITATOR_REASON],
 	if (ledger_settling(l, ask->identity) != ST_OK)
 		return ledger_trouble(f);
 	begin = io_now_us();
-	st = facilitator_settle(fac, ask->body, ask->body_len, &a);
+	call(&a, l, fac, ask);
 	*ask->call_us = io_now_us() - begin;
-	if (st != ST_OK) {
-		a.verdict = FACILITATOR_UNKNOWN;
-		snprintf(
-		    a.reason, sizeof(a.reason), "the call failed on our side");
-	}
 	snprintf(reason, FACILITATOR_REASON, "%s", reason_told(a.reason));
 	switch (a.verdict) {
 	case FACILITATOR_YES:
@@ -180,20 +201,47 @@ settle_payment(char **transaction, char reason[FACILITATOR_REASON],
 	return st;
 }
 
+static bool
+gave_verdict(const struct facilitator_answer *a)
+{
+	return a->verdict == FACILITATOR_YES || a->verdict == FACILITATOR_NO;
+}
+
+/* What a facilitator calls the payer goes into answers and logs. */
+static void
+take_payer(char *payer, size_t cap, const char *told)
+{
+	size_t len = told == NULL ? 0 : strlen(told);
+
+	if (payer[0] != '\0' || len == 0 || len >= cap)
+		return;
+	for (size_t i = 0; i < len; i++)
+		if (told[i] <= ' ' || told[i] > '~')
+			return;
+	memcpy(payer, told, len + 1);
+}
+
 enum status
-settle_verify(
-    struct facilitator *fac, const char *body, size_t body_len, struct fault *f)
+settle_verify(char *payer, size_t cap, struct facilitator *fac,
+    struct facilitator *other, const char *body, size_t body_len,
+    struct fault *f)
 {
 	struct facilitator_answer a = { .verdict = FACILITATOR_UNKNOWN };
 	enum status st;
 
 	st = facilitator_verify(fac, body, body_len, &a);
+	/* It changes nothing, so another may be asked whatever came. */
+	if (st == ST_OK && !gave_verdict(&a) && other != NULL) {
+		facilitator_answer_free(&a);
+		st = facilitator_verify(other, body, body_len, &a);
+	}
 	if (st != ST_OK) {
 		facilitator_answer_free(&a);
 		return fault_set(f, ST_SERVICE_INTERNAL_FAILURE, "verify");
 	}
 	switch (a.verdict) {
 	case FACILITATOR_YES:
+		take_payer(payer, cap, a.payer);
 		st = ST_OK;
 		break;
 	case FACILITATOR_NO:

@@ -4,6 +4,7 @@
 #define SETTLE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/status.h"
@@ -19,6 +20,9 @@ struct settle_ask {
 	const char *network;	/* CAIP-2 */
 	const char *network_v1; /* or NULL */
 	const char *amount;
+	/* Whom to take if nothing can be sent to the first one, or NULL: only
+	 * where nothing was sent before. */
+	struct facilitator *other;
 	bool again; /* an earlier settle of this payment may have worked */
 	int64_t *call_us; /* out: what the facilitator's call took */
 };
@@ -33,9 +37,12 @@ enum status settle_payment(char **transaction, char reason[FACILITATOR_REASON],
     struct ledger *l, struct facilitator *fac, const struct settle_ask *ask,
     struct fault *f) __attribute__((warn_unused_result));
 
-/* Ask the facilitator's verify about a payment that cannot be decided here (or
- * where the settings want it). ST_OK: valid. Else as api.md section 7. */
-enum status settle_verify(struct facilitator *fac, const char *body,
-    size_t body_len, struct fault *f) __attribute__((warn_unused_result));
+/* Ask fac's verify, or other's (may be NULL) if that one gives no verdict,
+ * about a payment that cannot be decided here (or where the settings want it).
+ * payer, room for cap bytes, gets the payer as told where it is "" yet. ST_OK:
+ * valid. Else as api.md section 7. */
+enum status settle_verify(char *payer, size_t cap, struct facilitator *fac,
+    struct facilitator *other, const char *body, size_t body_len,
+    struct fault *f) __attribute__((warn_unused_result));
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/io.h"
 #include "base/log.h"
 #include "pay/price.h"
 
@@ -24,7 +25,16 @@ struct sites {
 	struct entry *entries[SITES_MAX]; /* fixed addresses: they are lent */
 	size_t n;
 	struct facilitator *facilitators[CONF_FACILITATORS];
+	bool watched;
 };
+
+struct facilitator *
+sites_facilitator(struct sites *s, const char *name)
+{
+	const struct conf_facilitator *c = conf_facilitator(s->conf, name);
+
+	return c == NULL ? NULL : s->facilitators[c - s->conf->facilitators];
+}
 
 static bool
 word_in(char *const *words, const char *name)
@@ -57,6 +67,22 @@ own_price(uint64_t *micros, const struct conf_site *c, const char *tier,
 	return ST_OK;
 }
 
+/* Nothing is rounded, in no asset. */
+static enum status
+check_price(const struct site *s, const struct site_tier *t, struct fault *f)
+{
+	struct u256 amount;
+
+	for (size_t i = 0; i < s->n_accepts; i++)
+		if (price_atomic(&amount, t->price_micros,
+			s->accepts[i].decimals) != ST_OK)
+			return fault_set(f, ST_FORMAT,
+			    "tier %s: its price is no whole number of atomic "
+			    "units with %u decimals",
+			    t->name, s->accepts[i].decimals);
+	return ST_OK;
+}
+
 static enum status
 add_tier(struct site *s, const struct conf_tier *t, struct fault *f)
 {
@@ -68,15 +94,10 @@ add_tier(struct site *s, const struct conf_tier *t, struct fault *f)
 	n->price_micros = t->price_micros;
 	n->limits = t->limits;
 	st = own_price(&n->price_micros, &s->conf, t->name, f);
+	if (st == ST_OK)
+		st = check_price(s, n, f);
 	if (st != ST_OK)
 		return st;
-	if (price_atomic(&n->amount, n->price_micros,
-		(unsigned)s->conf.asset_decimals) != ST_OK)
-		return fault_set(f, ST_FORMAT,
-		    "tier %s: its price is no whole number of atomic units "
-		    "with %u decimals",
-		    t->name, (unsigned)s->conf.asset_decimals);
-	u256_text(n->amount_text, &n->amount);
 	if (t->limits.timeout_ms > s->max.timeout_ms)
 		s->max.timeout_ms = t->limits.timeout_ms;
 	if (t->limits.memory_bytes > s->max.memory_bytes)
@@ -98,39 +119,74 @@ add_tier(struct site *s, const struct conf_tier *t, struct fault *f)
 	return ST_OK;
 }
 
-static bool
-mixed_case(const char *hex)
+static enum status
+find_facilitator(struct facilitator **out, struct sites *all, const char *name,
+    struct fault *f)
 {
-	return strpbrk(hex + 2, "abcdef") != NULL &&
-	       strpbrk(hex + 2, "ABCDEF") != NULL;
+	if (name == NULL)
+		return fault_set(f, ST_FORMAT, "facilitator is not set");
+	*out = sites_facilitator(all, name);
+	if (*out == NULL)
+		return fault_set(f, ST_FORMAT,
+		    "facilitator \"%s\": no section [facilitator:%s]", name,
+		    name);
+	return ST_OK;
+}
+
+/* One thing accepted; what its settings leave open is the site's. */
+static enum status
+add_accept(struct sites *all, struct site *s, const struct conf_asset *c,
+    struct fault *f)
+{
+	struct accept *a = &s->accepts[s->n_accepts];
+	struct conf_asset whole = *c;
+	struct fault why = { .st = ST_BUG };
+	const char *fallback;
+	enum status st;
+
+	if (whole.pay_to == NULL)
+		whole.pay_to = s->conf.pay_to;
+	if (whole.facilitator == NULL)
+		whole.facilitator = s->conf.facilitator;
+	st = accept_build(a, &whole, &why);
+	if (st != ST_OK && c->name != NULL)
+		return fault_set(f, st, "[asset:%s] %s", c->name, why.message);
+	if (st != ST_OK)
+		return fault_set(f, st, "%s", why.message);
+	st = find_facilitator(&a->by, all, whole.facilitator, f);
+	if (st != ST_OK)
+		return st;
+	fallback = facilitator_conf(a->by)->fallback;
+	if (fallback != NULL)
+		st = find_facilitator(&a->fallback, all, fallback, f);
+	if (st == ST_OK)
+		s->n_accepts++;
+	return st;
 }
 
 static enum status
-spell_address(char out[128], const char *text, bool evm, const char *what,
-    struct fault *f)
+add_accepts(struct sites *all, struct site *s, struct fault *f)
 {
-	struct eth_address a;
+	const struct conf_asset own = { .network = s->conf.network,
+		.asset = s->conf.asset,
+		.asset_name = s->conf.asset_name,
+		.asset_version = s->conf.asset_version,
+		.asset_decimals = s->conf.asset_decimals };
+	enum status st = ST_OK;
 
-	if (text == NULL)
-		return fault_set(f, ST_FORMAT, "%s is not set", what);
-	if (!evm) {
-		if (strlen(text) >= 128)
-			return fault_set(f, ST_FORMAT, "%s is over-long", what);
-		snprintf(out, 128, "%s", text);
-		return ST_OK;
+	if (s->conf.accepts == NULL)
+		return add_accept(all, s, &own, f);
+	for (size_t i = 0; st == ST_OK && s->conf.accepts[i] != NULL; i++) {
+		const struct conf_asset *c =
+		    conf_asset(all->conf, s->conf.accepts[i]);
+
+		if (c == NULL || s->n_accepts == ACCEPT_MAX)
+			return fault_set(f, ST_FORMAT,
+			    "accepts: no section [asset:%s]",
+			    s->conf.accepts[i]);
+		st = add_accept(all, s, c, f);
 	}
-	if (eth_address_parse(&a, text) != ST_OK)
-		return fault_set(f, ST_FORMAT,
-		    "%s is no address (0x and 40 hex digits)", what);
-	eth_address_text(out, &a);
-	/* Mixed case is a checksum: a slip of one character sends all money to
-	 * nobody. */
-	if (strcmp(out, text) != 0 && mixed_case(text))
-		return fault_set(f, ST_FORMAT,
-		    "%s: %.60s is mistyped: its letter case is no valid "
-		    "checksum (EIP-55)",
-		    what, text);
-	return ST_OK;
+	return st;
 }
 
 /* Finish a site whose conf is resolved. */
@@ -138,36 +194,14 @@ static enum status
 build(struct sites *all, struct site *s, struct fault *f)
 {
 	const struct conf *c = all->conf;
-	struct u256 chain;
 	enum status st;
 
 	if (s->conf.public_url == NULL)
 		return fault_set(
 		    f, ST_FORMAT, "public_url (TOLLBOX_PUBLIC_URL) is not set");
-	if (s->conf.network == NULL)
-		return fault_set(
-		    f, ST_FORMAT, "network (TOLLBOX_NETWORK) is not set");
-	s->evm = eth_chain_id(&chain, s->conf.network) == ST_OK;
-	st = spell_address(
-	    s->pay_to, s->conf.pay_to, s->evm, "pay_to (TOLLBOX_PAY_TO)", f);
+	st = add_accepts(all, s, f);
 	if (st != ST_OK)
 		return st;
-	st = spell_address(
-	    s->asset, s->conf.asset, s->evm, "asset (TOLLBOX_ASSET)", f);
-	if (st != ST_OK)
-		return st;
-	if (strcmp(s->asset, s->pay_to) == 0)
-		return fault_set(f, ST_FORMAT,
-		    "pay_to (TOLLBOX_PAY_TO) is the asset's own contract");
-	if (s->conf.facilitator == NULL)
-		return fault_set(f, ST_FORMAT, "facilitator is not set");
-	s->facilitator_conf = conf_facilitator(c, s->conf.facilitator);
-	if (s->facilitator_conf == NULL)
-		return fault_set(f, ST_FORMAT,
-		    "facilitator \"%s\": no section [facilitator:%s]",
-		    s->conf.facilitator, s->conf.facilitator);
-	s->facilitator =
-	    all->facilitators[s->facilitator_conf - c->facilitators];
 	for (size_t i = 0; i < c->n_tiers; i++) {
 		if (!word_in(s->conf.tiers, c->tiers[i].name))
 			continue;
@@ -217,6 +251,23 @@ get_none(void *ctx, const char *name)
 	return NULL;
 }
 
+static void
+log_lacks(const struct site *s)
+{
+	char lack[256];
+
+	for (size_t i = 0; i < s->n_accepts; i++) {
+		const struct accept *a = &s->accepts[i];
+
+		accept_lack(lack, a);
+		if (lack[0] != '\0')
+			log_err("%s takes no payment in %s on %s: %s",
+			    s->conf.public_url,
+			    a->name != NULL ? a->name : a->asset, a->network,
+			    lack);
+	}
+}
+
 /* Make and remember a site. The lock is held. */
 static enum status
 site_add(struct entry **out, struct sites *s, const struct buf *key,
@@ -255,6 +306,8 @@ site_add(struct entry **out, struct sites *s, const struct buf *key,
 		log_err("a location's settings are wrong: %s",
 		    e->site.broken.message);
 	}
+	if (st == ST_OK && s->watched)
+		log_lacks(&e->site);
 	s->entries[s->n++] = e;
 	*out = e;
 	return ST_OK;
@@ -334,6 +387,26 @@ sites_open(struct sites **out, const struct conf *c)
 	return ST_OK;
 }
 
+enum status
+sites_watch(struct sites *all, const struct site *s, uint64_t wait_ms)
+{
+	int64_t deadline = io_now_ms() + (int64_t)wait_ms;
+
+	for (size_t i = 0; i < all->conf->n_facilitators; i++) {
+		enum status st = facilitator_watch(all->facilitators[i]);
+
+		if (st != ST_OK)
+			return st;
+	}
+	for (size_t i = 0; i < all->conf->n_facilitators; i++)
+		facilitator_await(all->facilitators[i], deadline);
+	log_lacks(s);
+	pthread_mutex_lock(&all->lock);
+	all->watched = true;
+	pthread_mutex_unlock(&all->lock);
+	return ST_OK;
+}
+
 void
 sites_close(struct sites *s)
 {
@@ -378,17 +451,30 @@ site_route(const struct site *s, const char *path)
 	return word_in(s->conf.routes, path);
 }
 
-void
-site_requirement(struct x402_requirement *out, const struct site *s,
+size_t
+site_requirements(struct x402_requirement out[ACCEPT_MAX], const struct site *s,
     const struct site_tier *t)
 {
-	out->scheme = "exact";
-	out->network = s->conf.network;
-	out->asset = s->asset;
-	out->pay_to = s->pay_to;
-	out->asset_name = s->conf.asset_name;
-	out->asset_version = s->conf.asset_version;
-	out->amount = t->amount;
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n_accepts; i++)
+		if (accept_requirement(
+			&out[n], &s->accepts[i], t->price_micros))
+			n++;
+	return n;
+}
+
+size_t
+site_requirements_all(struct x402_requirement out[ACCEPT_MAX],
+    const struct site *s, const struct site_tier *t)
+{
+	for (size_t i = 0; i < s->n_accepts; i++) {
+		(void)accept_requirement(
+		    &out[i], &s->accepts[i], t->price_micros);
+		out[i].not_v1 = false;
+		out[i].not_v2 = false;
+	}
+	return s->n_accepts;
 }
 
 void

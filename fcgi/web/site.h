@@ -12,9 +12,9 @@
 #include "base/conf.h"
 #include "base/limits.h"
 #include "base/status.h"
-#include "pay/eth.h"
 #include "pay/facilitator.h"
 #include "pay/x402.h"
+#include "web/accept.h"
 #include "web/http.h"
 
 #define SITE_URL 1024
@@ -23,18 +23,13 @@ struct site_tier {
 	const char *name;
 	uint64_t price_micros;
 	struct limits limits;
-	struct u256 amount; /* in the asset's atomic units */
-	char amount_text[U256_TEXT];
 };
 
 struct site {
 	struct conf_site conf;
 	const struct conf *base;
-	const struct conf_facilitator *facilitator_conf;
-	struct facilitator *facilitator;
-	char pay_to[128]; /* EVM: EIP-55 */
-	char asset[128];
-	bool evm;
+	struct accept accepts[ACCEPT_MAX]; /* in order of preference */
+	size_t n_accepts;
 	struct site_tier tiers[CONF_TIERS]; /* offered, by price */
 	size_t n_tiers;
 	struct limits max;   /* the largest that some tier holds, per limit */
@@ -47,6 +42,14 @@ struct sites;
 enum status sites_open(struct sites **out, const struct conf *c)
     __attribute__((warn_unused_result));
 void sites_close(struct sites *s);
+
+/* Begin to watch every facilitator, and wait until each was asked once what it
+ * offers, wait_ms at most. Logs what site s lacks. ST_OK, ST_NOMEM. */
+enum status sites_watch(struct sites *all, const struct site *s,
+    uint64_t wait_ms) __attribute__((warn_unused_result));
+
+/* The facilitator of that name, or NULL. */
+struct facilitator *sites_facilitator(struct sites *s, const char *name);
 
 /* The site of a request's location, never NULL on ST_OK; its settings may be
  * wrong: see broken. ST_NOMEM, or ST_TOO_BIG for too many different ones. */
@@ -64,9 +67,14 @@ const struct conf_runtime *site_runtime(const struct site *s, const char *name);
 /* Is the route offered here? */
 bool site_route(const struct site *s, const char *path);
 
-/* What a tier asks for. Borrows from s and t. */
-void site_requirement(struct x402_requirement *out, const struct site *s,
-    const struct site_tier *t);
+/* What a tier asks for: an element for each thing accepted that a facilitator
+ * offers to settle. Their number: 0 means that nothing can be sold now.
+ * Borrows from s. */
+size_t site_requirements(struct x402_requirement out[ACCEPT_MAX],
+    const struct site *s, const struct site_tier *t);
+/* The same, settled by somebody or not. */
+size_t site_requirements_all(struct x402_requirement out[ACCEPT_MAX],
+    const struct site *s, const struct site_tier *t);
 /* What is sold at path: url goes to the caller's buffer of SITE_URL bytes. */
 void site_resource(struct x402_resource *out, char *url, const struct site *s,
     const char *path);

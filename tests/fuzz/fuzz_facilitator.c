@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "pay/facilitator_answer.h"
+#include "pay/facilitator_kinds.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -31,7 +32,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct facilitator_reply r;
 	enum facilitator_call call;
 	char note[FACILITATOR_NOTE];
-	bool ok, offered;
+	struct facilitator_kinds *kinds = NULL;
+	bool ok;
 
 	if (size < 2)
 		return 0;
@@ -56,8 +58,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	facilitator_answer_free(&a);
 	facilitator_answer_note(note, &r);
 	assert(memchr(note, '\0', sizeof(note)) != NULL);
-	if (facilitator_answer_kinds(&r, 2, "exact", "eip155:8453", &offered) !=
-	    ST_OK)
-		assert(!offered);
+	if (facilitator_kinds_open(&kinds) != ST_OK)
+		return 0;
+	if (facilitator_kinds_take(kinds, &r) != ST_OK)
+		assert(!facilitator_kinds_known(kinds));
+	facilitator_kinds_close(kinds);
 	return 0;
 }

@@ -350,6 +350,85 @@ test_complete(void **state)
 	conf_free(c);
 }
 
+#define FAC "[facilitator:default]\nurl = https://f\n"
+#define URL "[site]\npublic_url = https://h\npay_to = " PAYEE "\n"
+#define SEPOLIA "network = eip155:84532\nasset = " USDC "\n"
+
+/* Sections of things to accept, alone and in the site's list. */
+static void
+test_accepts(void **state)
+{
+	struct fault f = { .st = ST_OK };
+	struct conf *c;
+
+	(void)state;
+	write_runtime("py", RUNTIME);
+	c = good(URL "accepts = b a\n" FAC "[asset:a]\n" SEPOLIA
+		     "[asset:b]\nnetwork = solana:x\nasset = M\npay_to = P\n",
+	    NULL);
+	assert_int_equal(conf_complete(c, &f), ST_OK);
+	assert_string_equal(c->site.accepts[0], "b");
+	/* Known tokens need no name and version. */
+	assert_string_equal(conf_asset(c, "a")->asset_name, "USDC");
+	assert_string_equal(conf_asset(c, "a")->asset_version, "2");
+	assert_null(conf_asset(c, "b")->asset_name);
+	assert_null(conf_asset(c, "x"));
+	conf_free(c);
+
+	bad(FAC "[asset:a]\nasset = " USDC "\n", NULL,
+	    "[asset:a] network is not set");
+	bad(FAC "[asset:a]\nnetwork = eip155:84532\n", NULL,
+	    "[asset:a] asset is not set");
+	bad(FAC "[asset:a]\nnetwork = eip155:7\nasset = " USDC "\n", NULL,
+	    "[asset:a] asset_name is not set");
+	bad(FAC "[asset:a]\n" SEPOLIA "asset_name = USD Coin\n", NULL,
+	    "[asset:a] asset_name must be \"USDC\"");
+	bad(FAC "[asset:a]\n" SEPOLIA "pay_to = Me\n", NULL,
+	    "[asset:a] pay_to must be 0x");
+	bad(FAC "[asset:a]\n" SEPOLIA "facilitator = x\n", NULL,
+	    "there is no [facilitator:x]");
+	bad(URL "accepts = a\n" FAC, NULL, "there is no \"a\"");
+	bad(SITE "accepts = a\n" FAC "[asset:a]\n" SEPOLIA, NULL,
+	    "both accepts");
+	bad(URL "accepts = a b\n" FAC "[asset:a]\n" SEPOLIA
+		"[asset:b]\nnetwork = eip155:84532\n"
+		"asset = 0x036cbd53842c5426634e7929541ec2318f3dcf7e\n",
+	    NULL, "one token");
+	/* Whole in each of them. */
+	bad(URL "accepts = a b\n" FAC "[asset:a]\n" SEPOLIA
+		"[asset:b]\nnetwork = xyz:y\nasset = M\nasset_decimals = 2\n",
+	    NULL, "asset_decimals of [asset:b]");
+	/* Whose money is it, and who settles? */
+	c = good("[site]\npublic_url = https://h\naccepts = a\n" FAC
+		 "[asset:a]\n" SEPOLIA,
+	    NULL);
+	assert_int_equal(conf_complete(c, &f), ST_FORMAT);
+	assert_non_null(strstr(f.message, "[asset:a] pay_to is not set"));
+	conf_free(c);
+	bad(URL "accepts = a\n[facilitator:x]\nurl = "
+		"https://f\n[asset:a]\n" SEPOLIA,
+	    NULL, "[facilitator:default]");
+	conf_free(good(URL "accepts = a\n[facilitator:x]\nurl = https://f\n"
+			   "[asset:a]\n" SEPOLIA "facilitator = x\n",
+	    NULL));
+}
+
+static void
+test_facilitators(void **state)
+{
+	(void)state;
+	bad(FAC "fallback = default\n", NULL, "no other");
+	bad(FAC "fallback = x\n", NULL, "no other [facilitator:x]");
+	conf_free(
+	    good(FAC "fallback = x\n[facilitator:x]\nurl = https://g\n", NULL));
+	bad(FAC "auth_header_file = /a\ncdp_key_file = /b\n", NULL, "both");
+	bad(FAC "cdp_key = ewo=\n", NULL, "unknown key");
+	bad(FAC "proxy = https://127.0.0.1:1\n", NULL, "proxy must be http://");
+	bad(FAC "proxy = http://127.0.0.1:1/x\n", NULL, "proxy must be");
+	bad(FAC "proxy = http://u:p@h:1\n", NULL, "proxy must be");
+	bad(FAC "refresh_s = 0\n", NULL, "from 1 to 86400");
+}
+
 int
 main(void)
 {
@@ -365,6 +444,8 @@ main(void)
 		T(test_runtime_errors),
 		T(test_runtimes_dir),
 		T(test_complete),
+		T(test_accepts),
+		T(test_facilitators),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -289,6 +289,45 @@ test_secrets(void **state)
 	conf_free(c);
 }
 
+/* The key's file has lines; it goes to the gate, and to nobody else. */
+static void
+test_cdp_secret(void **state)
+{
+	static const char key[] = "{\n\t\"id\": \"k\"\n}\n";
+	static const char coded[] = "ewoJImlkIjogImsiCn0K";
+	char path[96], text[256];
+	struct fault f = { .st = ST_OK };
+	struct conf *c, *gate = NULL;
+	struct buf b;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/key", dir);
+	snprintf(text, sizeof(text),
+	    "[facilitator:default]\nurl=http://a\ncdp_key_file=%s\n", path);
+	write_file(path, key, strlen(key));
+	c = good(text, NULL);
+	assert_int_equal(chmod(path, 0604), 0);
+	assert_int_equal(conf_secrets(c, &f), ST_FORMAT);
+	assert_non_null(strstr(f.message, "cdp_key_file"));
+	assert_int_equal(chmod(path, 0600), 0);
+	assert_int_equal(conf_secrets(c, &f), ST_OK);
+	assert_string_equal(c->facilitators[0].cdp_key, coded);
+	buf_init(&b, 1u << 20);
+	conf_write(&b, c, CONF_BOXER);
+	conf_write(&b, c, CONF_ALL);
+	conf_print(&b, c);
+	assert_int_equal(buf_status(&b), ST_OK);
+	assert_null(strstr(buf_cstr(&b), coded));
+	buf_clear(&b);
+	conf_write(&b, c, CONF_GATE);
+	assert_int_equal(conf_parse(&gate, buf_cstr(&b), &f), ST_OK);
+	assert_string_equal(gate->facilitators[0].cdp_key, coded);
+	assert_null(gate->facilitators[0].cdp_key_file);
+	buf_free(&b);
+	conf_free(gate);
+	conf_free(c);
+}
+
 static void
 test_print(void **state)
 {
@@ -339,6 +378,80 @@ test_print(void **state)
 	conf_free(c);
 }
 
+#define ASSETS                                                                 \
+	"[facilitator:default]\nurl = https://f\n"                             \
+	"[facilitator:other]\nurl = https://g\nfallback = default\n"           \
+	"[asset:a]\nnetwork = eip155:84532\nasset = " USDC "\n"                \
+	"[asset:b]\nnetwork = solana:x\nasset = Mint\npay_to = Me\n"           \
+	"facilitator = other\nasset_decimals = 9\n"
+
+/* A location that says what it accepts in one form does not inherit the other,
+ * and its own payee never goes unheard. */
+static void
+test_site_accepts(void **state)
+{
+	static const struct {
+		const char *site; /* of the file, after public_url */
+		struct params own[3];
+		const char *accepts, *network; /* NULL: none */
+		const char *says;
+	} table[] = {
+		{ "accepts = a b\n", { { 0 } }, "a", NULL, NULL },
+		{ "accepts = a b\n", { { "TOLLBOX_ACCEPTS", "b" } }, "b", NULL,
+		    NULL },
+		{ "network = eip155:84532\nasset = " USDC "\n",
+		    { { "TOLLBOX_ACCEPTS", "b" } }, "b", NULL, NULL },
+		{ "accepts = a b\n",
+		    { { "TOLLBOX_NETWORK", "eip155:84532" },
+			{ "TOLLBOX_ASSET", USDC } },
+		    NULL, "eip155:84532", NULL },
+		{ "accepts = a b\n",
+		    { { "TOLLBOX_NETWORK", "eip155:84532" },
+			{ "TOLLBOX_ACCEPTS", "a" } },
+		    NULL, NULL, "both" },
+		{ "accepts = a\n", { { "TOLLBOX_PAY_TO", PAYEE } }, "a", NULL,
+		    NULL },
+		{ "accepts = a b\n", { { "TOLLBOX_PAY_TO", PAYEE } }, NULL,
+		    NULL, "[asset:b]" },
+		{ "accepts = a\n", { { "TOLLBOX_ACCEPTS", "c" } }, NULL, NULL,
+		    "no \"c\"" },
+		{ "accepts = a\n", { { "TOLLBOX_ACCEPTS", "a a" } }, NULL, NULL,
+		    "twice" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct params p[3];
+		struct fault f = { .st = ST_OK };
+		struct conf_site s;
+		struct conf *c;
+		char text[1024];
+
+		snprintf(text, sizeof(text),
+		    "[site]\npublic_url = https://h\n%s" ASSETS, table[i].site);
+		c = good(text, NULL);
+		memcpy(p, table[i].own, sizeof(p));
+		if (conf_site_resolve(&s, c, get, p, &f) != ST_OK) {
+			assert_non_null(table[i].says);
+			assert_non_null(strstr(f.message, table[i].says));
+		} else {
+			assert_null(table[i].says);
+			if (table[i].accepts == NULL)
+				assert_null(s.accepts);
+			else
+				assert_string_equal(
+				    s.accepts[0], table[i].accepts);
+			if (table[i].network == NULL)
+				assert_null(s.network);
+			else
+				assert_string_equal(
+				    s.network, table[i].network);
+			conf_site_free(&s);
+		}
+		conf_free(c);
+	}
+}
+
 #define EXAMPLE "docs/tollbox.conf.example"
 
 /* The shipped example, each "#key = value" made a setting: it must load, name
@@ -347,6 +460,8 @@ test_print(void **state)
 static void
 test_example(void **state)
 {
+	static const char *const other[] = { "\naccepts = ", "\ncdp_key_file",
+		"\nfallback = " };
 	FILE *in = fopen(EXAMPLE, "r");
 	struct buf all;
 	struct conf *c = NULL;
@@ -375,6 +490,10 @@ test_example(void **state)
 		    strstr(buf_cstr(&all), conf_table_keys[k].env) == NULL)
 			fail_msg("no %s in " EXAMPLE, conf_table_keys[k].env);
 	}
+	/* These stand for another form of what the file has already, or for a
+	 * section that is not there. */
+	for (size_t i = 0; i < sizeof(other) / sizeof(other[0]); i++)
+		strstr((char *)all.data, other[i])[1] = '#';
 	/* Its folder of runtimes may not be there, but for what it names. */
 	buf_adds(&all, "[runtime:node]\n" RUNTIME);
 	buf_adds(&all, "[runtime:bash]\n" RUNTIME "[runtime:r]\n" RUNTIME);
@@ -451,8 +570,10 @@ main(void)
 		T(test_parse_errors),
 		T(test_site),
 		T(test_site_errors),
+		T(test_site_accepts),
 		T(test_site_param),
 		T(test_secrets),
+		T(test_cdp_secret),
 		T(test_print),
 		T(test_example),
 		T(test_shipped_runtimes),

@@ -464,6 +464,15 @@ struct settle_case {
 };
 
 static void
+with_auth(struct fixture *x, char *line)
+{
+	facilitator_close(x->f);
+	x->f = NULL;
+	x->conf.auth_header = line;
+	assert_int_equal(facilitator_open(&x->f, &x->conf), ST_OK);
+}
+
+static void
 settle_answers(void **state)
 {
 	static const struct settle_case cases[] = {
@@ -531,6 +540,7 @@ settle_answers(void **state)
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		const struct settle_case *c = &cases[i];
 
+		with_auth(x, NULL); /* anew: so many would open the circuit */
 		will_play(x, &c->play, 1);
 		settle(x);
 		if (x->a.verdict != c->verdict ||
@@ -747,8 +757,8 @@ certificates_decide(void **state)
 	    "HTTP/1.0 200 OK\r\nContent-Type: application/json\r\n\r\n"
 	    "{\"kinds\":[{\"x402Version\":2,\"scheme\":\"exact\","
 	    "\"network\":\"eip155:1\"}]}";
-	bool offered = false;
 	posix_spawn_file_actions_t quiet;
+	struct fault why;
 	unsigned port;
 	pid_t pid;
 	FILE *out = NULL;
@@ -775,16 +785,13 @@ certificates_decide(void **state)
 	set_url(x, "https://localhost:@", port);
 	settle(x);
 	assert_int_equal(x->a.verdict, FACILITATOR_NOT_SENT);
-	assert_int_equal(
-	    facilitator_supported(x->f, 2, "exact", "eip155:1", &offered),
-	    ST_UNKNOWN);
+	assert_int_equal(facilitator_refresh(x->f, &why), ST_UNKNOWN);
+	assert_non_null(strstr(why.message, "certificate is not accepted"));
 	/* The CA file does, but only for its name. */
 	snprintf(cert, sizeof(cert), "%s/cert.pem", dir);
 	with_ca(x, cert);
-	assert_int_equal(
-	    facilitator_supported(x->f, 2, "exact", "eip155:1", &offered),
-	    ST_OK);
-	assert_true(offered);
+	assert_int_equal(facilitator_refresh(x->f, &why), ST_OK);
+	assert_true(facilitator_offers(x->f, 2, "exact", "eip155:1", NULL));
 	set_url(x, "https://127.0.0.1:@", port);
 	settle(x);
 	assert_int_equal(x->a.verdict, FACILITATOR_NOT_SENT);
@@ -968,20 +975,11 @@ proxies_of_the_environment_are_not_used(void **state)
 /* ---- the secret, redirects ---- */
 
 static void
-with_auth(struct fixture *x, char *line)
-{
-	facilitator_close(x->f);
-	x->f = NULL;
-	x->conf.auth_header = line;
-	assert_int_equal(facilitator_open(&x->f, &x->conf), ST_OK);
-}
-
-static void
 auth_goes_along(void **state)
 {
 	struct fixture *x = *state;
 	struct play p = { 200, JSON, VALID, PLAIN, NULL };
-	bool offered;
+	struct fault why;
 
 	with_auth(x, x->auth);
 	will_play(x, &p, 1);
@@ -990,9 +988,8 @@ auth_goes_along(void **state)
 	    strstr(x->s.last, "\r\nAuthorization: Bearer s3cret\r\n"));
 	p.body = "{\"kinds\":[]}";
 	will_play(x, &p, 1);
-	assert_int_equal(
-	    facilitator_supported(x->f, 2, "exact", "n", &offered), ST_OK);
-	assert_false(offered);
+	assert_int_equal(facilitator_refresh(x->f, &why), ST_OK);
+	assert_false(facilitator_offers(x->f, 2, "exact", "n", NULL));
 	assert_non_null(strstr(x->s.last, "\r\nAuthorization: Bearer"));
 }
 
@@ -1112,47 +1109,211 @@ the_secret_stays_with_its_origin(void **state)
 
 /* ---- supported ---- */
 
+#define KINDS                                                                  \
+	"{\"kinds\":[{\"x402Version\":1,\"scheme\":\"exact\","                 \
+	"\"network\":\"base\"},{\"x402Version\":2,\"scheme\":"                 \
+	"\"exact\",\"network\":\"eip155:8453\"}]}"
+
 static void
 supported(void **state)
 {
-	static const struct play list = { 200, JSON,
-		"{\"kinds\":[{\"x402Version\":1,\"scheme\":\"exact\","
-		"\"network\":\"base\"},{\"x402Version\":2,\"scheme\":"
-		"\"exact\",\"network\":\"eip155:8453\"}]}",
-		PLAIN, NULL };
-	static const struct play bad[] = {
-		{ 401, JSON, "{\"kinds\":[]}", PLAIN, NULL },
-		{ 500, JSON, "{\"kinds\":[]}", PLAIN, NULL },
-		{ 200, JSON, "{}", PLAIN, NULL },
-		{ 200, "text/html", "{\"kinds\":[]}", PLAIN, NULL },
-		{ 200, JSON, "{\"kinds\":[]}", CUT, NULL },
-		{ 308, NULL, "", PLAIN, "Location: /loop\r\n" },
+	static const struct play list = { 200, JSON, KINDS, PLAIN, NULL };
+	static const struct {
+		struct play play;
+		const char *says;
+	} bad[] = {
+		{ { 401, JSON, "{\"kinds\":[]}", PLAIN, NULL }, "key" },
+		{ { 500, JSON, "{\"kinds\":[]}", PLAIN, NULL }, "HTTP 500" },
+		{ { 200, JSON, "{}", PLAIN, NULL }, "no list of kinds" },
+		{ { 200, "text/html", "{\"kinds\":[]}", PLAIN, NULL },
+		    "no list of kinds" },
+		{ { 200, JSON, "{\"kinds\":[]}", CUT, NULL }, "" },
+		{ { 308, NULL, "", PLAIN, "Location: /loop\r\n" }, "HTTP 308" },
 	};
 	struct fixture *x = *state;
-	bool offered = false;
+	struct fault why;
 	size_t i;
 
+	assert_false(facilitator_known(x->f));
+	assert_false(facilitator_offers(x->f, 2, "exact", "eip155:8453", NULL));
 	will_play(x, &list, 1);
-	assert_int_equal(
-	    facilitator_supported(x->f, 2, "exact", "eip155:8453", &offered),
-	    ST_OK);
-	assert_true(offered);
+	assert_int_equal(facilitator_refresh(x->f, &why), ST_OK);
+	assert_true(facilitator_known(x->f));
 	assert_int_equal(
 	    strncmp(x->s.last, "GET /base/supported HTTP/1.1\r\n", 30), 0);
-	assert_int_equal(
-	    facilitator_supported(x->f, 1, "exact", "base", &offered), ST_OK);
-	assert_true(offered);
-	assert_int_equal(
-	    facilitator_supported(x->f, 2, "exact", "base", &offered), ST_OK);
-	assert_false(offered);
+	assert_true(facilitator_offers(x->f, 2, "exact", "eip155:8453", NULL));
+	assert_true(facilitator_offers(x->f, 1, "exact", "base", NULL));
+	assert_false(facilitator_offers(x->f, 2, "exact", "base", NULL));
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		offered = true;
-		will_play(x, &bad[i], 1);
-		assert_int_equal(facilitator_supported(
-				     x->f, 2, "exact", "eip155:8453", &offered),
-		    ST_UNKNOWN);
-		assert_false(offered);
+		will_play(x, &bad[i].play, 1);
+		assert_int_equal(facilitator_refresh(x->f, &why), ST_UNKNOWN);
+		assert_non_null(strstr(why.message, bad[i].says));
+		/* The old list stays. */
+		assert_true(facilitator_offers(x->f, 1, "exact", "base", NULL));
 	}
+}
+
+static void
+unreachable_in_words(void **state)
+{
+	struct fixture *x = *state;
+	struct fault why;
+	unsigned port;
+
+	x->conf.url = x->url;
+	snprintf(x->url, sizeof(x->url), "http://nobody.invalid");
+	assert_int_equal(facilitator_refresh(x->f, &why), ST_UNKNOWN);
+	assert_non_null(strstr(why.message, "name cannot be resolved"));
+	close(listen_local(&port));
+	snprintf(x->url, sizeof(x->url), "http://127.0.0.1:%u", port);
+	assert_int_equal(facilitator_refresh(x->f, &why), ST_UNKNOWN);
+	assert_non_null(strstr(why.message, "no connection"));
+}
+
+/* ---- the circuit ---- */
+
+static void
+the_circuit_opens_and_closes(void **state)
+{
+	struct fixture *x = *state;
+	const struct play gone = { 503, NULL, "", PLAIN, NULL };
+	const struct play refusal = { 200, JSON, NO, PLAIN, NULL };
+	const struct play large = { 413, NULL, "", PLAIN, NULL };
+	const struct play list = { 200, JSON, KINDS, PLAIN, NULL };
+	struct fault why;
+	int before, i;
+
+	/* Refusals and bodies that are too large are no reason. */
+	for (i = 0; i < 12; i++) {
+		will_play(x, i % 2 == 0 ? &refusal : &large, 1);
+		settle(x);
+	}
+	assert_false(facilitator_down(x->f));
+	will_play(x, &gone, 1);
+	for (i = 0; i < 5; i++) {
+		assert_false(facilitator_down(x->f));
+		settle(x);
+		assert_int_equal(x->a.verdict, FACILITATOR_UNKNOWN);
+	}
+	assert_true(facilitator_down(x->f));
+	before = requests(x);
+	settle(x);
+	assert_int_equal(x->a.verdict, FACILITATOR_NOT_SENT);
+	verify(x);
+	assert_int_equal(x->a.verdict, FACILITATOR_NOT_SENT);
+	assert_int_equal(requests(x), before);
+	/* A probe in vain, then one that is answered. */
+	assert_int_equal(facilitator_refresh(x->f, &why), ST_UNKNOWN);
+	assert_true(facilitator_down(x->f));
+	will_play(x, &list, 1);
+	assert_int_equal(facilitator_refresh(x->f, &why), ST_OK);
+	assert_false(facilitator_down(x->f));
+	/* Half open: the first call decides. */
+	will_play(x, &gone, 1);
+	settle(x);
+	assert_true(facilitator_down(x->f));
+}
+
+/* The watch asks at once, goes on by itself, and finds a facilitator again. */
+static void
+the_watch_looks_after_it(void **state)
+{
+	struct fixture *x = *state;
+	const struct play plays[] = {
+		{ 500, NULL, "", PLAIN, NULL },
+		{ 200, JSON, KINDS, PLAIN, NULL },
+	};
+	int64_t end = io_now_ms() + 10000;
+
+	x->conf.refresh_s = 3600;
+	will_play(x, plays, 2);
+	assert_int_equal(facilitator_watch(x->f), ST_OK);
+	facilitator_await(x->f, end);
+	assert_true(requests(x) >= 1);
+	while (!facilitator_known(x->f) && io_now_ms() < end)
+		usleep(10000);
+	assert_true(facilitator_offers(x->f, 1, "exact", "base", NULL));
+}
+
+/* Closing does not wait for a facilitator that hangs. */
+static void
+the_watch_ends_at_once(void **state)
+{
+	struct fixture *x = *state;
+	const struct play p = { 200, JSON, "", HANG, NULL };
+	int64_t begin;
+
+	will_play(x, &p, 1);
+	x->conf.timeout_ms = 60000;
+	assert_int_equal(facilitator_watch(x->f), ST_OK);
+	while (requests(x) == 0)
+		usleep(1000);
+	begin = io_now_ms();
+	facilitator_close(x->f);
+	x->f = NULL;
+	assert_true(io_now_ms() - begin < 4000);
+}
+
+/* ---- proxies ---- */
+
+static void
+with_proxy(struct fixture *x, char *proxy)
+{
+	facilitator_close(x->f);
+	x->f = NULL;
+	x->conf.proxy = proxy;
+	assert_int_equal(facilitator_open(&x->f, &x->conf), ST_OK);
+}
+
+/* The plain server stands for a proxy: for https it is asked to CONNECT, and
+ * whatever it says to that, nothing of the request can have left. */
+static void
+a_proxy_that_refuses_is_not_sent(void **state)
+{
+	static const struct play plays[] = {
+		{ 403, NULL, "", PLAIN, NULL },
+		{ 502, JSON, YES, PLAIN, NULL },
+		{ 200, JSON, "", RESET_FIRST, NULL },
+	};
+	struct fixture *x = *state;
+	char proxy[64];
+	size_t i;
+
+	snprintf(proxy, sizeof(proxy), "http://127.0.0.1:%u", x->s.port);
+	with_proxy(x, proxy);
+	x->conf.url = x->url;
+	snprintf(x->url, sizeof(x->url), "https://facilitator.invalid/x402");
+	for (i = 0; i < sizeof(plays) / sizeof(plays[0]); i++) {
+		will_play(x, &plays[i], 1);
+		settle(x);
+		assert_int_equal(x->a.verdict, FACILITATOR_NOT_SENT);
+		assert_int_equal(
+		    strncmp(x->s.last, "CONNECT facilitator.invalid:443 ", 32),
+		    0);
+		assert_null(strstr(x->s.last, "paymentPayload"));
+	}
+	with_proxy(x, NULL);
+}
+
+static void
+a_proxy_is_used(void **state)
+{
+	struct fixture *x = *state;
+	const struct play p = { 200, JSON, YES, PLAIN, NULL };
+	char proxy[64];
+
+	snprintf(proxy, sizeof(proxy), "http://127.0.0.1:%u", x->s.port);
+	with_proxy(x, proxy);
+	x->conf.url = x->url;
+	snprintf(x->url, sizeof(x->url), "http://facilitator.invalid/x402");
+	will_play(x, &p, 1);
+	settle(x);
+	assert_int_equal(x->a.verdict, FACILITATOR_YES);
+	assert_int_equal(
+	    strncmp(
+		x->s.last, "POST http://facilitator.invalid/x402/settle ", 44),
+	    0);
+	with_proxy(x, NULL);
 }
 
 #define WITH_SERVER(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -1185,6 +1346,12 @@ main(void)
 		WITH_SERVER(wrong_redirects_are_not_followed),
 		WITH_SERVER(the_secret_stays_with_its_origin),
 		WITH_SERVER(supported),
+		WITH_SERVER(unreachable_in_words),
+		WITH_SERVER(the_circuit_opens_and_closes),
+		WITH_SERVER(the_watch_looks_after_it),
+		WITH_SERVER(the_watch_ends_at_once),
+		WITH_SERVER(a_proxy_that_refuses_is_not_sent),
+		WITH_SERVER(a_proxy_is_used),
 	};
 
 	log_open("test", LOG_LEVEL_ERR);

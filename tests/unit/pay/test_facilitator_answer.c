@@ -426,46 +426,6 @@ notes_for_the_log(void **state)
 	assert_in_range(strlen(note), 400, FACILITATOR_NOTE - 1);
 }
 
-static bool
-offers(const char *body, enum status want)
-{
-	struct facilitator_reply r = {
-		.http = 200, .body = body, .len = strlen(body)
-	};
-	bool offered = true;
-
-	assert_int_equal(
-	    facilitator_answer_kinds(&r, 2, "exact", "eip155:8453", &offered),
-	    want);
-	return offered;
-}
-
-#define KIND(v, s, n)                                                          \
-	"{\"x402Version\":" v ",\"scheme\":\"" s "\",\"network\":\"" n "\"}"
-
-static void
-kinds(void **state)
-{
-	(void)state;
-	assert_true(offers(
-	    "{\"kinds\":[" KIND("2", "exact", "eip155:8453") "]}", ST_OK));
-	assert_true(offers("{\"kinds\":[1,null,{},[]," KIND("2", "exact",
-			       "eip155:8453") "],\"extensions\":[]}",
-	    ST_OK));
-	assert_false(offers(
-	    "{\"kinds\":[" KIND("1", "exact", "eip155:8453") "," KIND(
-		"2", "upto", "eip155:8453") "," KIND("2", "exact",
-		"eip155:84532") "," KIND("\"2\"", "exact", "eip155:8453") "]}",
-	    ST_OK));
-	assert_false(offers("{\"kinds\":[]}", ST_OK));
-	assert_false(offers("{\"kinds\":{}}", ST_UNKNOWN));
-	assert_false(offers("{\"kinds\":null}", ST_UNKNOWN));
-	assert_false(offers("{}", ST_UNKNOWN));
-	assert_false(offers("[]", ST_UNKNOWN));
-	assert_false(offers("", ST_UNKNOWN));
-	assert_false(offers("{\"kinds\":[],\"kinds\":[]}", ST_UNKNOWN));
-}
-
 static void
 redirect_targets(void **state)
 {
@@ -536,7 +496,6 @@ main(void)
 		cmocka_unit_test(content_types),
 		cmocka_unit_test(spent_reasons),
 		cmocka_unit_test(notes_for_the_log),
-		cmocka_unit_test(kinds),
 		cmocka_unit_test(redirect_targets),
 	};
 

@@ -1092,6 +1092,25 @@ a_store_of_others_is_refused(void **state)
 
 #define WITH_STORE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
+/* Whoever got the call is who is asked again. */
+static void
+another_facilitator(void **state)
+{
+	struct store *s = *state;
+	struct ledger_row row;
+
+	assert_int_equal(claim(s->l, "id"), ST_OK);
+	assert_int_equal(ledger_facilitator(s->l, "id", "second"), ST_CONFLICT);
+	assert_int_equal(ledger_settling(s->l, "id"), ST_OK);
+	assert_int_equal(ledger_facilitator(s->l, "id", "second"), ST_OK);
+	assert_int_equal(ledger_look(s->l, "id", &row), ST_OK);
+	assert_int_equal(row.state, LEDGER_SETTLING);
+	assert_string_equal(row.facilitator, "second");
+	ledger_row_free(&row);
+	assert_int_equal(ledger_unknown(s->l, "id", NULL), ST_OK);
+	assert_int_equal(ledger_facilitator(s->l, "id", "third"), ST_CONFLICT);
+}
+
 int
 main(void)
 {
@@ -1101,6 +1120,7 @@ main(void)
 		WITH_STORE(bad_claims_are_bugs),
 		WITH_STORE(every_arrow),
 		WITH_STORE(reasons_are_kept),
+		WITH_STORE(another_facilitator),
 		WITH_STORE(three_starts_and_no_more),
 		WITH_STORE(a_transaction_pays_once),
 		WITH_STORE(no_settlement_without_transaction),

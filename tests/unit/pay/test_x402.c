@@ -427,6 +427,67 @@ test_signature_domain(void **state)
 	x402_payment_free(&p);
 }
 
+/* Which of several things is meant. */
+static void
+test_pick(void **state)
+{
+	struct x402_payment v2 = help_plain(2), v1 = help_plain(1);
+	struct x402_requirement req[3] = { help_requirement(),
+		help_requirement(), help_requirement() };
+
+	(void)state;
+	req[0].network = "eip155:8453";
+	req[1].asset = USDC_BASE;
+	assert_int_equal(x402_pick(&v2, req, 3), 2);
+	assert_int_equal(x402_pick(&v2, req, 2), 2); /* none */
+	/* Version 1 names no asset: the first that is offered there. */
+	assert_int_equal(x402_pick(&v1, req, 3), 1);
+	req[1].not_v1 = true;
+	assert_int_equal(x402_pick(&v1, req, 3), 2);
+	req[2].scheme = "upto";
+	assert_int_equal(x402_pick(&v2, req, 3), 3);
+	assert_int_equal(x402_pick(&v1, req, 3), 3);
+	x402_payment_free(&v2);
+	x402_payment_free(&v1);
+}
+
+/* The payer's extra must hold what ours has, in any order and with more. */
+static void
+test_match_extra(void **state)
+{
+	static const struct {
+		const char *ours;
+		bool held;
+	} table[] = {
+		{ NULL, true },
+		{ "\"feePayer\":\"A\"", true },
+		{ "\"n\":{\"b\":[1,2],\"a\":1.0},\"feePayer\":\"A\"", true },
+		{ "\"feePayer\":\"B\"", false },
+		{ "\"feePayer\":null", false },
+		{ "\"other\":\"A\"", false },
+		{ "\"n\":{\"a\":1}", false },
+	};
+	struct x402_payment p = help_payment(2, "\"version\":\"2\"}}",
+	    "\"version\":\"2\",\"feePayer\":\"A\",\"x\":1,"
+	    "\"n\":{\"a\":1,\"b\":[1,2]}}}");
+	struct x402_payment none = help_plain(2);
+	struct x402_requirement req = help_requirement();
+	struct fault f;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		req.extra = table[i].ours;
+		assert_int_equal(x402_match(&p, &req, &f),
+		    table[i].held ? ST_OK : ST_PAYMENT_REQUIREMENTS_MISMATCH);
+		assert_int_equal(x402_pick(&p, &req, 1), table[i].held ? 0 : 1);
+	}
+	req.extra = "\"feePayer\":\"A\"";
+	assert_int_equal(
+	    x402_match(&none, &req, &f), ST_PAYMENT_REQUIREMENTS_MISMATCH);
+	x402_payment_free(&p);
+	x402_payment_free(&none);
+}
+
 int
 main(void)
 {
@@ -441,6 +502,8 @@ main(void)
 		cmocka_unit_test(test_window),
 		cmocka_unit_test(test_signature),
 		cmocka_unit_test(test_signature_domain),
+		cmocka_unit_test(test_pick),
+		cmocka_unit_test(test_match_extra),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

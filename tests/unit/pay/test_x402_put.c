@@ -257,6 +257,46 @@ test_facilitator_own_terms(void **state)
 	x402_payment_free(&p);
 }
 
+/* What the facilitator wants under extra, of each version its own; and what no
+ * facilitator takes is not asked for. */
+static void
+test_extra(void **state)
+{
+	struct x402_requirement req[2] = { help_requirement(),
+		help_requirement() };
+	struct x402_resource res = help_resource();
+	OWN_BUF struct buf b;
+
+	(void)state;
+	req[0].extra = "\"feePayer\":\"A\"";
+	req[0].extra_v1 = "\"feePayer\":\"B\"";
+	req[1].network = "eip155:8453";
+	req[1].not_v2 = true;
+	buf_init(&b, 4096);
+	x402_put_required(&b, req, 2, &res, NULL);
+	assert_is_json(&b);
+	assert_non_null(strstr(buf_cstr(&b),
+	    "\"extra\":{\"name\":\"USDC\",\"version\":\"2\","
+	    "\"feePayer\":\"A\"}}]}"));
+	buf_clear(&b);
+	req[0].asset_name = NULL;
+	req[0].asset_version = NULL;
+	x402_put_requirement(&b, &req[0], &res, 1);
+	assert_is_json(&b);
+	assert_non_null(
+	    strstr(buf_cstr(&b), "\"extra\":{\"feePayer\":\"B\"}}"));
+	buf_clear(&b);
+	req[0].not_v1 = true;
+	x402_put_required_v1(&b, req, 2, &res, "e");
+	assert_null(strstr(buf_cstr(&b), "base-sepolia"));
+	assert_non_null(strstr(buf_cstr(&b), "\"network\":\"base\""));
+	/* One that is left out is not the network's first. */
+	req[1].network = req[0].network;
+	buf_clear(&b);
+	x402_put_required_v1(&b, req, 2, &res, "e");
+	assert_non_null(strstr(buf_cstr(&b), "base-sepolia"));
+}
+
 int
 main(void)
 {
@@ -264,6 +304,7 @@ main(void)
 		cmocka_unit_test(test_required_vector),
 		cmocka_unit_test(test_required),
 		cmocka_unit_test(test_required_v1),
+		cmocka_unit_test(test_extra),
 		cmocka_unit_test(test_v1_ascii),
 		cmocka_unit_test(test_requirement),
 		cmocka_unit_test(test_response),

@@ -44,6 +44,12 @@ static const char fixture_text[] =
     "env_refused = NODE_OPTIONS\n"
     "min_memory = 64M\n";
 
+/* What the facilitator of these settings would say if it were there. */
+static const char fixture_kinds[] =
+    "{\"kinds\":[{\"x402Version\":1,\"scheme\":\"exact\",\"network\":"
+    "\"base-sepolia\"},{\"x402Version\":2,\"scheme\":\"exact\","
+    "\"network\":\"eip155:84532\"}]}";
+
 struct fixture {
 	struct conf *conf;
 	struct sites *sites;
@@ -62,6 +68,10 @@ fixture_make(void **state)
 	assert_int_equal(sites_default(&x.site, x.sites), ST_OK);
 	if (x.site->broken.st != ST_OK)
 		fail_msg("site: %s", x.site->broken.message);
+	assert_int_equal(
+	    facilitator_learn(sites_facilitator(x.sites, "default"),
+		fixture_kinds, strlen(fixture_kinds)),
+	    ST_OK);
 	*state = &x;
 	return 0;
 }

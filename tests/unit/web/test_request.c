@@ -206,7 +206,7 @@ accepted(void **state)
 	assert_int_equal(j.limits.output_bytes, 2048);
 	assert_int_equal(j.limits.work_bytes, 64u << 20);
 	assert_string_equal(t->name, "small");
-	assert_string_equal(t->amount_text, "1000");
+	assert_int_equal(t->price_micros, 1000);
 	job_free(&j);
 }
 
@@ -217,16 +217,16 @@ tiers(void **state)
 	static const struct {
 		const char *limits;
 		const char *tier;
-		const char *amount;
+		uint64_t micros;
 	} table[] = {
-		{ "{}", "small", "1000" },
-		{ "{\"timeoutMs\":10000}", "small", "1000" },
-		{ "{\"timeoutMs\":10001}", "medium", "5000" },
-		{ "{\"maxMemoryBytes\":268435457}", "medium", "5000" },
-		{ "{\"maxOutputBytes\":4194305}", "large", "20000" },
-		{ "{\"workDirBytes\":1073741824}", "large", "20000" },
+		{ "{}", "small", 1000 },
+		{ "{\"timeoutMs\":10000}", "small", 1000 },
+		{ "{\"timeoutMs\":10001}", "medium", 5000 },
+		{ "{\"maxMemoryBytes\":268435457}", "medium", 5000 },
+		{ "{\"maxOutputBytes\":4194305}", "large", 20000 },
+		{ "{\"workDirBytes\":1073741824}", "large", 20000 },
 		{ "{\"timeoutMs\":60000,\"workDirBytes\":268435457}", "large",
-		    "20000" },
+		    20000 },
 	};
 	struct fixture *x = *state;
 
@@ -240,7 +240,7 @@ tiers(void **state)
 		    body, sizeof(body), "{\"limits\":%s}", table[i].limits);
 		assert_int_equal(parse(x->site, body, &j, &t, &f, true), ST_OK);
 		assert_string_equal(t->name, table[i].tier);
-		assert_string_equal(t->amount_text, table[i].amount);
+		assert_int_equal(t->price_micros, table[i].micros);
 		assert_ptr_equal(request_price(x->site, body, strlen(body)), t);
 		job_free(&j);
 	}

@@ -59,7 +59,7 @@ addresses(void **state)
 		with_line(&x, "pay_to", table[i].pay_to);
 		if (table[i].says == NULL) {
 			assert_int_equal(x.site->broken.st, ST_OK);
-			assert_string_equal(x.site->pay_to,
+			assert_string_equal(x.site->accepts[0].pay_to,
 			    "0x70997970C51812dc3A010C7d01b50e0d17dc79C8");
 		} else {
 			assert_int_not_equal(x.site->broken.st, ST_OK);
