@@ -3,12 +3,15 @@
 #include <ctype.h>
 #include <secp256k1.h>
 #include <secp256k1_recovery.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "base/hex.h"
 #include "pay/keccak.h"
 
 #define WORD 32
+#define POINT 64 /* a public key's coordinates */
 
 /* keccak of the encoded types, x402.md 4.1. */
 static const uint8_t DOMAIN_TYPE[WORD] = { 0x8b, 0x73, 0xc3, 0xc6, 0x9b, 0xb8,
@@ -103,14 +106,35 @@ eth_struct_hash(uint8_t out[32], const struct eth_authorization *a)
 }
 
 void
-eth_digest(uint8_t out[32], const struct eth_domain *d,
-    const struct eth_authorization *a)
+eth_typed_digest(
+    uint8_t out[32], const uint8_t separator[32], const uint8_t struct_hash[32])
 {
 	uint8_t pre[2 + 2 * WORD] = { 0x19, 0x01 };
 
-	eth_domain_separator(pre + 2, d);
-	eth_struct_hash(pre + 2 + WORD, a);
+	memcpy(pre + 2, separator, WORD);
+	memcpy(pre + 2 + WORD, struct_hash, WORD);
 	keccak_256(out, pre, sizeof(pre));
+}
+
+void
+eth_digest(uint8_t out[32], const struct eth_domain *d,
+    const struct eth_authorization *a)
+{
+	uint8_t separator[WORD], struct_hash[WORD];
+
+	eth_domain_separator(separator, d);
+	eth_struct_hash(struct_hash, a);
+	eth_typed_digest(out, separator, struct_hash);
+}
+
+/* The address of a public key, given as its coordinates. */
+static void
+address_of(struct eth_address *out, const uint8_t point[POINT])
+{
+	uint8_t hash[WORD];
+
+	keccak_256(hash, point, POINT);
+	memcpy(out->b, hash + 12, sizeof(out->b));
 }
 
 enum status
@@ -120,7 +144,7 @@ eth_recover(
 	const secp256k1_context *ctx = secp256k1_context_static;
 	secp256k1_ecdsa_recoverable_signature parsed;
 	secp256k1_pubkey key;
-	uint8_t point[65], hash[32];
+	uint8_t point[1 + POINT];
 	size_t len = sizeof(point);
 
 	if (sig[64] != 27 && sig[64] != 28)
@@ -138,7 +162,84 @@ eth_recover(
 	if (!secp256k1_ec_pubkey_serialize(
 		ctx, point, &len, &key, SECP256K1_EC_UNCOMPRESSED))
 		return ST_BUG;
-	keccak_256(hash, point + 1, sizeof(point) - 1);
-	memcpy(out->b, hash + 12, sizeof(out->b));
+	address_of(out, point + 1);
+	return ST_OK;
+}
+
+/* ---- signing ---- */
+
+struct eth_signer {
+	secp256k1_context *ctx;
+	uint8_t secret[WORD];
+	uint8_t point[POINT];
+	struct eth_address address;
+};
+
+enum status
+eth_signer_open(struct eth_signer **out, const uint8_t secret[32])
+{
+	struct eth_signer *s = calloc(1, sizeof(*s));
+	uint8_t point[1 + POINT], seed[WORD];
+	size_t len = sizeof(point);
+	secp256k1_pubkey key;
+
+	*out = NULL;
+	if (s == NULL)
+		return ST_NOMEM;
+	memcpy(s->secret, secret, WORD);
+	s->ctx = secp256k1_context_create(SECP256K1_CONTEXT_SIGN);
+	/* Blinds what the time of signing could tell. */
+	if (getrandom(seed, sizeof(seed), 0) != sizeof(seed) ||
+	    !secp256k1_context_randomize(s->ctx, seed)) {
+		eth_signer_close(s);
+		return ST_NOMEM;
+	}
+	explicit_bzero(seed, sizeof(seed));
+	if (!secp256k1_ec_pubkey_create(s->ctx, &key, s->secret)) {
+		eth_signer_close(s);
+		return ST_FORMAT;
+	}
+	secp256k1_ec_pubkey_serialize(
+	    s->ctx, point, &len, &key, SECP256K1_EC_UNCOMPRESSED);
+	memcpy(s->point, point + 1, sizeof(s->point));
+	address_of(&s->address, s->point);
+	*out = s;
+	return ST_OK;
+}
+
+void
+eth_signer_close(struct eth_signer *s)
+{
+	if (s == NULL)
+		return;
+	secp256k1_context_destroy(s->ctx);
+	explicit_bzero(s->secret, sizeof(s->secret));
+	free(s);
+}
+
+const struct eth_address *
+eth_signer_address(const struct eth_signer *s)
+{
+	return &s->address;
+}
+
+const uint8_t *
+eth_signer_point(const struct eth_signer *s)
+{
+	return s->point;
+}
+
+enum status
+eth_sign(uint8_t sig[65], const struct eth_signer *s, const uint8_t digest[32])
+{
+	secp256k1_ecdsa_recoverable_signature made;
+	int v = 0;
+
+	if (!secp256k1_ecdsa_sign_recoverable(
+		s->ctx, &made, digest, s->secret, NULL, NULL) ||
+	    !secp256k1_ecdsa_recoverable_signature_serialize_compact(
+		s->ctx, sig, &v, &made))
+		return ST_BUG;
+	sig[64] = (uint8_t)(27 + v);
 	return ST_OK;
 }

@@ -1,6 +1,7 @@
 /*
  * EVM: addresses, EIP-712 digest of EIP-3009's TransferWithAuthorization, and
- * recovery of the signer (x402.md 4.1 to 4.3). The only user of libsecp256k1.
+ * recovery of the signer (x402.md 4.1 to 4.3); signing of other typed data. The
+ * only user of libsecp256k1.
  */
 #ifndef ETH_H
 #define ETH_H
@@ -51,10 +52,33 @@ void eth_struct_hash(uint8_t out[32], const struct eth_authorization *a);
 void eth_digest(uint8_t out[32], const struct eth_domain *d,
     const struct eth_authorization *a);
 
+/* EIP-712's digest of any separator and struct hash. */
+void eth_typed_digest(uint8_t out[32], const uint8_t separator[32],
+    const uint8_t struct_hash[32]);
+
 /* The signer of digest. sig is r, s, v with v 27 or 28. ST_OK; ST_FORMAT for
  * another v; ST_REFUSED for a high s (the chain refuses it) or when no key
  * can be recovered. */
 enum status eth_recover(struct eth_address *out, const uint8_t digest[32],
     const uint8_t sig[65]) __attribute__((warn_unused_result));
+
+/* ---- signing ---- */
+
+struct eth_signer; /* a private key; threads may share it */
+
+/* ST_OK; ST_FORMAT: no number that can be a key; ST_NOMEM. The caller wipes
+ * its copy of secret. */
+enum status eth_signer_open(struct eth_signer **out, const uint8_t secret[32])
+    __attribute__((warn_unused_result));
+void eth_signer_close(struct eth_signer *s); /* wipes it; NULL is fine */
+
+const struct eth_address *eth_signer_address(const struct eth_signer *s);
+/* The public key's coordinates: x, then y. */
+const uint8_t *eth_signer_point(const struct eth_signer *s);
+
+/* Sign digest: r, s (low) and v (27 or 28), deterministic (RFC 6979). ST_OK or
+ * ST_BUG. */
+enum status eth_sign(uint8_t sig[65], const struct eth_signer *s,
+    const uint8_t digest[32]) __attribute__((warn_unused_result));
 
 #endif
