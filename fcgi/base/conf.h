@@ -144,8 +144,12 @@ struct conf {
 	uint64_t body_bytes;   /* request bodies held, all requests */
 	uint64_t answer_bytes; /* budget of stored answers */
 	uint64_t drain_ms;     /* longest wait for runs at SIGTERM */
-	char **tiers_dropped;  /* names of tiers too large for memory_bytes,
-				* not in tiers below; NULL: none */
+	/* A secp256k1 key to sign offers with (EIP-712), or NULL: file, read
+	 * by super as root, and what conf_secrets() found in it; secret. */
+	char *offer_signing_key_file;
+	char *offer_signing_key;
+	char **tiers_dropped; /* names of tiers too large for memory_bytes,
+			       * not in tiers below; NULL: none */
 	/* Names of folders' runtimes whose program this host lacks, not in
 	 * runtimes below; NULL: none. */
 	char **runtimes_dropped;

@@ -355,6 +355,15 @@ conf_form_entry(const char *value)
 }
 
 const char *
+conf_form_evm_key(const char *value)
+{
+	if (strncmp(value, "0x", 2) == 0 && strlen(value) == 66 &&
+	    strspn(value + 2, DIGITS "abcdefABCDEF") == 64)
+		return NULL;
+	return "must be a secp256k1 key: 0x and 64 hex digits";
+}
+
+const char *
 conf_form_file(const char *value)
 {
 	if (value[0] == '/' || wire_path_ok(value, strlen(value)))

@@ -15,8 +15,9 @@ const char *conf_form_addresses(const char *value);
 const char *conf_form_asset_text(const char *value);
 const char *conf_form_assignment(const char *value); /* NAME=value */
 const char *conf_form_description(const char *value);
-const char *conf_form_entry(const char *value); /* entry file's name */
-const char *conf_form_file(const char *value);	/* path, relative or not */
+const char *conf_form_entry(const char *value);	  /* entry file's name */
+const char *conf_form_evm_key(const char *value); /* 0x, 64 hex digits */
+const char *conf_form_file(const char *value);	  /* path, relative or not */
 const char *conf_form_gate(const char *value);
 const char *conf_form_header(const char *value);   /* "Name: value" */
 const char *conf_form_helper(const char *value);   /* what one can do */

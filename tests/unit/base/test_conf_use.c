@@ -328,6 +328,63 @@ test_cdp_secret(void **state)
 	conf_free(c);
 }
 
+/* The key that offers may be signed with: for the gate alone, and closed to the
+ * group too. */
+static void
+test_offer_key(void **state)
+{
+	static const char key[] = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cb"
+				  "ed5efcae784d7bf4f2ff80\n";
+	static const char *const wrong[] = { "", "\n", "ac0974\n",
+		"0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2"
+		"ff8\n",
+		"0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2"
+		"ffgg\n" };
+	static const mode_t open_to[] = { 0640, 0604 };
+	char path[96], text[256];
+	char *out;
+	struct conf *c, *other;
+	struct fault f = { .st = ST_OK };
+	OWN_BUF struct buf b;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/offers", dir);
+	snprintf(
+	    text, sizeof(text), "[service]\noffer_signing_key_file=%s\n", path);
+	c = good(text, NULL);
+	write_file(path, key, strlen(key));
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(chmod(path, open_to[i]), 0);
+		assert_int_equal(conf_secrets(c, &f), ST_FORMAT);
+		assert_non_null(strstr(f.message, "offer_signing_key_file"));
+		assert_null(c->offer_signing_key);
+	}
+	assert_int_equal(chmod(path, 0600), 0);
+	assert_int_equal(conf_secrets(c, &f), ST_OK);
+	assert_int_equal(strncmp(c->offer_signing_key, key, 66), 0);
+
+	other = round_trip(c, CONF_GATE, &out);
+	assert_string_equal(other->offer_signing_key, c->offer_signing_key);
+	conf_free(other);
+	free(out);
+	other = round_trip(c, CONF_BOXER, &out);
+	assert_null(other->offer_signing_key);
+	assert_null(strstr(out, "ac0974"));
+	conf_free(other);
+	free(out);
+	buf_init(&b, 1 << 20);
+	conf_print(&b, c);
+	assert_null(strstr(buf_cstr(&b), "ac0974"));
+	assert_non_null(strstr(buf_cstr(&b), path));
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		write_file(path, wrong[i], strlen(wrong[i]));
+		assert_int_equal(conf_secrets(c, &f), ST_FORMAT);
+		assert_null(strstr(f.message, "ac0974"));
+	}
+	conf_free(c);
+}
+
 static void
 test_print(void **state)
 {
@@ -574,6 +631,7 @@ main(void)
 		T(test_site_param),
 		T(test_secrets),
 		T(test_cdp_secret),
+		T(test_offer_key),
 		T(test_print),
 		T(test_example),
 		T(test_shipped_runtimes),
