@@ -143,7 +143,7 @@ check_facilitators(bool *all, const struct conf *c)
 	/* The settings' line has said what is missing. */
 	if (conf_complete(c, &f) != ST_OK)
 		return;
-	if (sites_open(&sites, c) != ST_OK ||
+	if (sites_open(&sites, c, NULL) != ST_OK ||
 	    sites_default(&s, sites) != ST_OK) {
 		say(all, false, "facilitator",
 		    "its settings cannot be used (see above)");

@@ -5,9 +5,11 @@
 
 #include "base/jcs.h"
 #include "base/json.h"
+#include "pay/jws.h"
 #include "pay/price.h"
 
-#define FRAME 256 /* bytes of the digested object beside its texts */
+#define FRAME 256	   /* bytes of the digested object beside its texts */
+#define PAYLOAD_BYTES 8192 /* what is signed */
 
 /* Members are written in the order that JCS sorts them into, everywhere in
  * this file. */
@@ -111,17 +113,18 @@ put_usage(struct buf *out, const struct receipt *r)
 	buf_addc(out, '}');
 }
 
-void
-receipt_put(struct buf *out, const struct receipt *r)
+/* The members before `signature`, in the order of their names. */
+static void
+put_first(struct buf *out, const struct receipt *r)
 {
 	char dollars[32], number[32];
 
 	price_dollars(dollars, r->price_micros);
 	price_number(number, r->price_micros);
-	buf_addc(out, '{');
 	if (r->extras_digest != NULL)
 		put_string(out, "extrasDigest", r->extras_digest);
 	put_uint(out, "issuedAt", r->issued_at);
+	put_string(out, "issuer", r->issuer);
 	put_limits(out, &r->limits);
 	put_string(out, "outputDigest", r->output_digest);
 	put_payment(out, r);
@@ -130,10 +133,40 @@ receipt_put(struct buf *out, const struct receipt *r)
 	buf_adds(out, number);
 	put_string(out, "requestDigest", r->request_digest);
 	put_string(out, "runtime", r->runtime);
+}
+
+/* Those behind it. */
+static void
+put_rest(struct buf *out, const struct receipt *r)
+{
 	put_status(out, r->status);
 	put_string(out, "tier", r->tier);
 	put_usage(out, r);
-	buf_addc(out, '}');
+}
+
+void
+receipt_put(struct buf *out, const struct receipt *r, const struct edkey *key)
+{
+	OWN_BUF struct buf payload;
+	size_t first;
+
+	buf_init(&payload, PAYLOAD_BYTES);
+	buf_addc(&payload, '{');
+	put_first(&payload, r);
+	first = payload.len;
+	put_rest(&payload, r);
+	buf_addc(&payload, '}');
+	if (buf_status(&payload) != ST_OK) {
+		out->st = buf_status(&payload);
+		return;
+	}
+	buf_add(out, payload.data, first);
+	json_key(out, "signature");
+	buf_addc(out, '"');
+	jws_put_detached(
+	    out, key, r->issuer, JWS_RECEIPT_TYPE, payload.data, payload.len);
+	buf_addc(out, '"');
+	buf_add(out, payload.data + first, payload.len - first);
 }
 
 enum status

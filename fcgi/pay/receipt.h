@@ -1,7 +1,7 @@
 /*
- * The receipt of api.md section 6 as far as this version goes: all members
- * but issuer and signature, which issue 4 adds. Written in JCS order, so that
- * the text is its own canonical form.
+ * The receipt of api.md section 6, signed. Written in JCS order, so that the
+ * text is its own canonical form, and what is signed is that text without the
+ * member `signature`.
  */
 #ifndef RECEIPT_H
 #define RECEIPT_H
@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/status.h"
+#include "pay/edkey.h"
 
 /* All text borrowed, well-formed UTF-8. */
 struct receipt {
@@ -34,9 +35,12 @@ struct receipt {
 	enum status status; /* of the run: ST_OK or one of its ends */
 	const char *runtime;
 	uint64_t issued_at; /* Unix seconds */
+	const char *issuer; /* DID */
 };
 
-void receipt_put(struct buf *out, const struct receipt *r);
+/* Append r, signed with key. Errors stick in out. */
+void receipt_put(
+    struct buf *out, const struct receipt *r, const struct edkey *key);
 
 /* outputDigest: SHA-256 of the JCS form of exitCode, outcome, stderr, stdout,
  * truncated. Streams are given as they are returned (mended UTF-8). */

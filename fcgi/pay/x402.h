@@ -148,23 +148,32 @@ enum x402_signed x402_signature(const struct x402_payment *p,
 void x402_put_requirement(struct buf *out, const struct x402_requirement *req,
     const struct x402_resource *res, int version);
 
+/* Is req[i] an element of an object of that version? Not where it says not_v1
+ * or not_v2. Released v1 clients throw everything away for one scheme or
+ * network that they do not know; and only the first of a network counts, since
+ * a v1 payment does not say which asset it is for. */
+bool x402_put_fits(const struct x402_requirement *req, size_t i, int version);
+
 /* The v2 PaymentRequired object as JSON (before base64). error may be NULL:
- * left out. Those with not_v2 are left out. */
+ * left out. Those with not_v2 are left out. extensions: the value of that
+ * member as JSON, or NULL; the same in the two below. */
 void x402_put_required(struct buf *out, const struct x402_requirement *req,
-    size_t n, const struct x402_resource *res, const char *error);
+    size_t n, const struct x402_resource *res, const char *error,
+    const struct buf *extensions);
 
 /* The v1 PaymentRequirementsResponse without its closing brace, so that the
- * caller can add `details`: {"x402Version":1,"error":…,"accepts":[…]
- * Only the first "exact" requirement of a network is offered, since a v1
- * payment does not say which asset it is for; none with not_v1. */
+ * caller can add `details`: {"x402Version":1,"error":…,"accepts":[…] with the
+ * elements that are fit for it. */
 void x402_put_required_v1(struct buf *out, const struct x402_requirement *req,
-    size_t n, const struct x402_resource *res, const char *error);
+    size_t n, const struct x402_resource *res, const char *error,
+    const struct buf *extensions);
 
 /* The settlement as the payment response header tells it, as JSON, in the
  * network's name of that version. network is CAIP-2; transaction NULL or ""
  * means none; payer NULL: left out; error_reason NULL means success. */
 void x402_put_response(struct buf *out, int version, const char *transaction,
-    const char *network, const char *payer, const char *error_reason);
+    const char *network, const char *payer, const char *error_reason,
+    const struct buf *extensions);
 
 /* The facilitator's request body: version, p's raw text, our requirement. A v1
  * payment needs a req whose network has a v1 name, as every one that

@@ -69,6 +69,15 @@ put_timeout(struct buf *out)
 }
 
 static void
+put_extensions(struct buf *out, const struct buf *extensions)
+{
+	if (extensions == NULL)
+		return;
+	json_key(out, "extensions");
+	buf_add(out, extensions->data, extensions->len);
+}
+
+static void
 put_v2(struct buf *out, const struct x402_requirement *req)
 {
 	char amount[U256_TEXT];
@@ -120,7 +129,8 @@ x402_put_requirement(struct buf *out, const struct x402_requirement *req,
 
 void
 x402_put_required(struct buf *out, const struct x402_requirement *req, size_t n,
-    const struct x402_resource *res, const char *error)
+    const struct x402_resource *res, const char *error,
+    const struct buf *extensions)
 {
 	buf_adds(out, "{\"x402Version\":2");
 	if (error != NULL)
@@ -136,19 +146,21 @@ x402_put_required(struct buf *out, const struct x402_requirement *req, size_t n,
 	json_key(out, "accepts");
 	buf_addc(out, '[');
 	for (size_t i = 0; i < n; i++) {
-		if (req[i].not_v2)
+		if (!x402_put_fits(req, i, 2))
 			continue;
 		json_sep(out);
 		put_v2(out, &req[i]);
 	}
-	buf_adds(out, "]}");
+	buf_addc(out, ']');
+	put_extensions(out, extensions);
+	buf_addc(out, '}');
 }
 
-/* Released v1 clients throw everything away for one scheme or network that
- * they do not know. */
-static bool
-fit_for_v1(const struct x402_requirement *req, size_t i)
+bool
+x402_put_fits(const struct x402_requirement *req, size_t i, int version)
 {
+	if (version == 2)
+		return !req[i].not_v2;
 	if (req[i].not_v1 || strcmp(req[i].scheme, "exact") != 0 ||
 	    x402_v1_name(req[i].network) == NULL)
 		return false;
@@ -162,24 +174,27 @@ fit_for_v1(const struct x402_requirement *req, size_t i)
 
 void
 x402_put_required_v1(struct buf *out, const struct x402_requirement *req,
-    size_t n, const struct x402_resource *res, const char *error)
+    size_t n, const struct x402_resource *res, const char *error,
+    const struct buf *extensions)
 {
 	buf_adds(out, "{\"x402Version\":1");
 	put_member(out, "error", error, 1);
 	json_key(out, "accepts");
 	buf_addc(out, '[');
 	for (size_t i = 0; i < n; i++) {
-		if (!fit_for_v1(req, i))
+		if (!x402_put_fits(req, i, 1))
 			continue;
 		json_sep(out);
 		x402_put_requirement(out, &req[i], res, 1);
 	}
 	buf_addc(out, ']');
+	put_extensions(out, extensions);
 }
 
 void
 x402_put_response(struct buf *out, int version, const char *transaction,
-    const char *network, const char *payer, const char *error_reason)
+    const char *network, const char *payer, const char *error_reason,
+    const struct buf *extensions)
 {
 	const char *name = version == 1 ? x402_v1_name(network) : NULL;
 
@@ -192,6 +207,7 @@ x402_put_response(struct buf *out, int version, const char *transaction,
 	put_member(out, "network", name == NULL ? network : name, version);
 	if (payer != NULL)
 		put_account(out, "payer", network, payer, version);
+	put_extensions(out, extensions);
 	buf_addc(out, '}');
 }
 

@@ -1,10 +1,16 @@
 #include "web/answer.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "base/hex.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "pay/x402.h"
+#include "web/extensions.h"
+
+#define RESPONSE_BYTES (16u << 10) /* of JSON, the receipt included */
+#define RESPONSE_HEADER_BYTES (32u << 10)
 
 void
 answer_put_error(struct buf *out, const struct fault *f)
@@ -67,6 +73,17 @@ answer_error(struct http_reply *a, const struct fault *f)
 	buf_addc(&a->body, '}');
 }
 
+/* An extension is a thing more: the answer goes out without it when it cannot
+ * be made. */
+static const struct buf *
+if_sound(const struct buf *extensions)
+{
+	if (buf_status(extensions) == ST_OK)
+		return extensions;
+	log_err("extensions left out: %s", status_name(extensions->st));
+	return NULL;
+}
+
 void
 answer_unsold(struct http_reply *a)
 {
@@ -86,8 +103,10 @@ answer_required(struct http_reply *a, const struct site *s,
 	size_t n = site_requirements(req, s, t);
 	struct x402_resource res;
 	char url[SITE_URL];
-	struct buf json;
-	struct buf header;
+	OWN_BUF struct buf json;
+	OWN_BUF struct buf header;
+	OWN_BUF struct buf more;    /* extensions */
+	OWN_BUF struct buf more_v1; /* the same in the body */
 
 	if (n == 0 && f->st == ST_PAYMENT_REQUIRED) {
 		answer_unsold(a);
@@ -100,36 +119,61 @@ answer_required(struct http_reply *a, const struct site *s,
 	common(a, f->st);
 	buf_init(&json, HTTP_HEADERS_BYTES / 2);
 	buf_init(&header, HTTP_HEADERS_BYTES);
-	x402_put_required(&json, req, n, &res, f->message);
+	buf_init(&more, HTTP_HEADERS_BYTES / 4);
+	buf_init(&more_v1, HTTP_HEADERS_BYTES / 4);
+	extensions_put_required(
+	    &more, &more_v1, s, req, n, url, (uint64_t)time(NULL));
+	x402_put_required(&json, req, n, &res, f->message, if_sound(&more));
 	hex_base64(&header, json.data, json.len);
 	if (buf_status(&json) == ST_OK && buf_status(&header) == ST_OK)
 		http_header(a, "PAYMENT-REQUIRED", buf_cstr(&header));
-	buf_free(&json);
-	buf_free(&header);
-	x402_put_required_v1(&a->body, req, n, &res, f->message);
+	x402_put_required_v1(
+	    &a->body, req, n, &res, f->message, if_sound(&more_v1));
 	json_key(&a->body, "details");
 	answer_put_error(&a->body, f);
 	buf_addc(&a->body, '}');
 }
 
-void
-answer_payment_response(struct http_reply *a, int version,
-    const char *transaction, const char *network, const char *payer,
-    const char *reason)
+/* The extensions of a success by a payer whom we know. */
+static const struct buf *
+receipt_of(struct buf *out, const struct site *s, const char *path,
+    const struct answer_settlement *t)
 {
-	struct buf json;
-	struct buf header;
+	struct x402_resource res;
+	char url[SITE_URL];
+	const struct offer_paid paid = {
+		.network = t->network,
+		.resource_url = url,
+		.payer = t->payer,
+		.transaction = t->transaction,
+		.issued_at = t->issued_at,
+	};
 
-	buf_init(&json, 4096);
-	buf_init(&header, 8192);
-	x402_put_response(&json, version, transaction, network, payer, reason);
+	if (t->reason != NULL || t->payer[0] == '\0')
+		return NULL;
+	site_resource(&res, url, s, path);
+	extensions_put_response(out, s, &paid);
+	return if_sound(out);
+}
+
+void
+answer_payment_response(struct http_reply *a, const struct site *s,
+    const char *path, const struct answer_settlement *t)
+{
+	OWN_BUF struct buf json;
+	OWN_BUF struct buf header;
+	OWN_BUF struct buf more;
+
+	buf_init(&json, RESPONSE_BYTES);
+	buf_init(&header, RESPONSE_HEADER_BYTES);
+	buf_init(&more, RESPONSE_BYTES);
+	x402_put_response(&json, t->version, t->transaction, t->network,
+	    t->payer, t->reason, receipt_of(&more, s, path, t));
 	hex_base64(&header, json.data, json.len);
 	if (buf_status(&json) == ST_OK && buf_status(&header) == ST_OK)
 		http_header(a,
-		    version == 1 ? "X-PAYMENT-RESPONSE" : "PAYMENT-RESPONSE",
+		    t->version == 1 ? "X-PAYMENT-RESPONSE" : "PAYMENT-RESPONSE",
 		    buf_cstr(&header));
-	buf_free(&json);
-	buf_free(&header);
 }
 
 void

@@ -25,10 +25,20 @@ void answer_required(struct http_reply *a, const struct site *s,
 /* The 503 while no facilitator offers what the site takes. */
 void answer_unsold(struct http_reply *a);
 
-/* The payment response header in the version paid; reason NULL: success. */
-void answer_payment_response(struct http_reply *a, int version,
-    const char *transaction, const char *network, const char *payer,
-    const char *reason);
+/* How a payment was settled. Borrowed. */
+struct answer_settlement {
+	int version;	     /* 1 or 2, as it was paid */
+	const char *network; /* CAIP-2 */
+	const char *payer;   /* "" if it is not known */
+	const char *reason;  /* of a failure; NULL: it succeeded */
+	const char *transaction;
+	uint64_t issued_at; /* Unix seconds: of the extension's receipt */
+};
+
+/* The payment response header in the version paid, after a success with the
+ * extension's signed receipt for path. Equal settlements give equal bytes. */
+void answer_payment_response(struct http_reply *a, const struct site *s,
+    const char *path, const struct answer_settlement *t);
 
 /* The stored answer again, byte for byte, marked as replayed. */
 void answer_replay(struct http_reply *a, const struct ledger_row *row);

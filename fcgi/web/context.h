@@ -10,11 +10,13 @@
 struct client;
 struct conf;
 struct flight;
+struct keyring;
 struct ledger;
 struct sites;
 
 struct context {
 	const struct conf *conf;
+	struct keyring *keys;
 	struct sites *sites;
 	struct ledger *ledger;
 	struct client *boxer;

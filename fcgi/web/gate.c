@@ -24,9 +24,11 @@
 #include "base/log.h"
 #include "base/own.h"
 #include "box/client.h"
+#include "pay/keyring.h"
 #include "pay/ledger.h"
 #include "web/answer.h"
 #include "web/context.h"
+#include "web/discovery.h"
 #include "web/flight.h"
 #include "web/health.h"
 #include "web/http.h"
@@ -111,6 +113,11 @@ static const struct route {
 	{ "/quote", "POST", route_execute },
 	{ "/health", "GET", route_health },
 	{ "/version", "GET", route_version },
+	{ "/.well-known/did.json", "GET", discovery_did },
+	/* Where the public URL has a path, its DID resolves to PATH/did.json,
+	 * of which the web server takes PATH away. */
+	{ "/did.json", "GET", discovery_did },
+	{ "/.well-known/jwks.json", "GET", discovery_jwks },
 };
 
 /* A preflight costs nothing and is answered on every route (x402.md 1.12). */
@@ -337,6 +344,7 @@ static enum status
 open_all(struct gate *g, const struct conf *c, int boxer)
 {
 	const struct site *s = NULL;
+	struct fault f = { .st = ST_BUG };
 	char url[4096];
 	enum status st = http_init();
 
@@ -346,7 +354,12 @@ open_all(struct gate *g, const struct conf *c, int boxer)
 	st = ledger_open(&g->ctx.ledger, c->store != NULL ? c->store : url);
 	if (st != ST_OK)
 		return st;
-	st = sites_open(&g->ctx.sites, c);
+	st = keyring_open(&g->ctx.keys, c->state_dir, c->offer_signing_key, &f);
+	if (st != ST_OK) {
+		log_err("keys: %s", f.message);
+		return st;
+	}
+	st = sites_open(&g->ctx.sites, c, g->ctx.keys);
 	if (st == ST_OK)
 		st = sites_default(&s, g->ctx.sites);
 	if (st == ST_OK && s->broken.st != ST_OK)
@@ -406,6 +419,7 @@ gate_serve(const struct conf *c, const struct gate_fds *fds)
 	client_close(g.ctx.boxer);
 	flight_close(g.ctx.flight);
 	sites_close(g.ctx.sites);
+	keyring_close(g.ctx.keys);
 	ledger_close(g.ctx.ledger);
 	return st;
 }

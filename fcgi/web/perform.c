@@ -72,13 +72,20 @@ result_of(const struct run *r)
 static void
 put_headers(struct http_reply *a, const struct run *r)
 {
+	const struct answer_settlement settlement = {
+		.version = r->pay.version,
+		.network = r->req.network,
+		.payer = r->payer,
+		.transaction = r->transaction,
+		.issued_at = r->settled_at,
+	};
+
 	buf_clear(&a->headers);
 	a->status = 200;
 	http_header(a, "Content-Type", "application/json");
 	http_header(a, "Cache-Control", "private, no-store");
 	http_header(a, "Vary", "Accept");
-	answer_payment_response(
-	    a, r->pay.version, r->transaction, r->req.network, r->payer, NULL);
+	answer_payment_response(a, r->site, r->q->path, &settlement);
 }
 
 /* From here on the status is told: what fails now is an event. */
@@ -198,6 +205,7 @@ perform(struct run *r, const char *amount)
 	enum status st = ledger_running(r->g->ledger, id);
 
 	r->amount = amount;
+	r->settled_at = (uint64_t)time(NULL);
 	if (st == ST_TOO_BIG)
 		return given_up(r);
 	if (st != ST_OK)

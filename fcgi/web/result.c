@@ -115,6 +115,7 @@ put_receipt(struct buf *out, const struct result *r, const struct buf *text)
 		.status = (enum status)e->status,
 		.runtime = r->job->runtime->name,
 		.issued_at = r->issued_at,
+		.issuer = r->site->did,
 	};
 	enum status st = receipt_output_digest(digest, &rec, buf_cstr(&text[0]),
 	    text[0].len, buf_cstr(&text[1]), text[1].len);
@@ -128,7 +129,7 @@ put_receipt(struct buf *out, const struct result *r, const struct buf *text)
 	if (st != ST_OK)
 		return st;
 	json_key(out, "receipt");
-	receipt_put(out, &rec);
+	receipt_put(out, &rec, keyring_receipts(r->site->keys));
 	return ST_OK;
 }
 

@@ -411,6 +411,14 @@ run_payment(struct run *r)
 static void
 refuse(struct run *r)
 {
+	const struct answer_settlement settlement = {
+		.version = r->pay.version,
+		.network = r->req.network,
+		.payer = r->payer,
+		.reason = r->reason,
+		.transaction = "",
+	};
+
 	if (r->f.st == ST_OK)
 		r->f.st = ST_BUG;
 	if (status_api(r->f.st)->http != 402) {
@@ -420,8 +428,7 @@ refuse(struct run *r)
 	answer_required(r->a, r->site,
 	    r->tier != NULL ? r->tier : &r->site->tiers[0], r->q->path, &r->f);
 	if (r->f.st == ST_PAYMENT_SETTLEMENT_FAILED)
-		answer_payment_response(r->a, r->pay.version, "",
-		    r->req.network, r->payer, r->reason);
+		answer_payment_response(r->a, r->site, r->q->path, &settlement);
 }
 
 /* One line a paid request; no payload, signature, source or output. */

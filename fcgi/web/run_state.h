@@ -59,6 +59,7 @@ struct run {
 	struct buf settle_body;
 	char *transaction;
 	const char *amount;		 /* as charged; once it is settled */
+	uint64_t settled_at;		 /* known to be; Unix seconds */
 	char reason[FACILITATOR_REASON]; /* of a refused settlement */
 	struct client_slot *slot;
 	uint64_t answer_held; /* bytes of the budget of answers */

@@ -21,6 +21,7 @@ struct entry {
 
 struct sites {
 	const struct conf *conf;
+	const struct keyring *keys;
 	pthread_mutex_t lock;
 	struct entry *entries[SITES_MAX]; /* fixed addresses: they are lent */
 	size_t n;
@@ -189,6 +190,22 @@ add_accepts(struct sites *all, struct site *s, struct fault *f)
 	return st;
 }
 
+/* Who the site is when it signs. */
+static enum status
+name_issuer(struct site *s, const struct keyring *keys, struct fault *f)
+{
+	OWN_BUF struct buf did;
+
+	buf_init(&did, sizeof(s->did) - 1);
+	did_put(&did, s->conf.public_url);
+	if (buf_status(&did) != ST_OK)
+		return fault_set(f, buf_status(&did),
+		    "public_url (TOLLBOX_PUBLIC_URL) is over-long");
+	memcpy(s->did, buf_cstr(&did), did.len + 1);
+	s->keys = keys;
+	return ST_OK;
+}
+
 /* Finish a site whose conf is resolved. */
 static enum status
 build(struct sites *all, struct site *s, struct fault *f)
@@ -199,6 +216,9 @@ build(struct sites *all, struct site *s, struct fault *f)
 	if (s->conf.public_url == NULL)
 		return fault_set(
 		    f, ST_FORMAT, "public_url (TOLLBOX_PUBLIC_URL) is not set");
+	st = name_issuer(s, all->keys, f);
+	if (st != ST_OK)
+		return st;
 	st = add_accepts(all, s, f);
 	if (st != ST_OK)
 		return st;
@@ -365,7 +385,7 @@ sites_default(const struct site **out, struct sites *s)
 }
 
 enum status
-sites_open(struct sites **out, const struct conf *c)
+sites_open(struct sites **out, const struct conf *c, const struct keyring *keys)
 {
 	struct sites *s = calloc(1, sizeof(*s));
 
@@ -373,6 +393,7 @@ sites_open(struct sites **out, const struct conf *c)
 	if (s == NULL)
 		return ST_NOMEM;
 	s->conf = c;
+	s->keys = keys;
 	pthread_mutex_init(&s->lock, NULL);
 	for (size_t i = 0; i < c->n_facilitators; i++) {
 		enum status st =

@@ -12,7 +12,9 @@
 #include "base/conf.h"
 #include "base/limits.h"
 #include "base/status.h"
+#include "pay/did.h"
 #include "pay/facilitator.h"
+#include "pay/keyring.h"
 #include "pay/x402.h"
 #include "web/accept.h"
 #include "web/http.h"
@@ -30,6 +32,8 @@ struct site {
 	const struct conf *base;
 	struct accept accepts[ACCEPT_MAX]; /* in order of preference */
 	size_t n_accepts;
+	const struct keyring *keys;
+	char did[DID_BYTES];		    /* of the public URL: who signs */
 	struct site_tier tiers[CONF_TIERS]; /* offered, by price */
 	size_t n_tiers;
 	struct limits max;   /* the largest that some tier holds, per limit */
@@ -38,9 +42,10 @@ struct site {
 
 struct sites;
 
-/* c must outlive it. Opens the facilitators. */
-enum status sites_open(struct sites **out, const struct conf *c)
-    __attribute__((warn_unused_result));
+/* c and keys must outlive it; keys may be NULL where nothing will be signed.
+ * Opens the facilitators. */
+enum status sites_open(struct sites **out, const struct conf *c,
+    const struct keyring *keys) __attribute__((warn_unused_result));
 void sites_close(struct sites *s);
 
 /* Begin to watch every facilitator, and wait until each was asked once what it

@@ -7,7 +7,14 @@ import { assertCommon, assertRefused, members } from "./shape.mjs";
 import { HELLO } from "./world.mjs";
 
 const run = promisify(execFile);
-const ROUTES = { "/execute": "POST", "/quote": "POST", "/health": "GET", "/version": "GET" };
+const ROUTES = {
+  "/execute": "POST",
+  "/quote": "POST",
+  "/health": "GET",
+  "/version": "GET",
+  "/.well-known/did.json": "GET",
+  "/.well-known/jwks.json": "GET",
+};
 
 export default async function http(test, world) {
   const { send, stack } = world;
@@ -31,7 +38,7 @@ export default async function http(test, world) {
     assert.equal(answer.json.name, "tollbox");
   });
 
-  for (const path of ["/health", "/version"]) {
+  for (const path of Object.keys(ROUTES).filter((name) => ROUTES[name] === "GET")) {
     await test(`HEAD ${path}`, async () => {
       const answer = await send({ path, method: "HEAD" });
       assert.equal(answer.status, 200);

@@ -1,9 +1,24 @@
 // Assertions about what every answer of one kind has (api.md sections 1, 3, 6 and 7).
 import assert from "node:assert/strict";
 import { compareDigests } from "../harness/digests.mjs";
+import { receiptHolds } from "../harness/receipts.mjs";
 
 const RUN_MEMBERS = ["durationMs", "error", "exitCode", "outcome", "payment", "receipt", "signal", "stderr", "stdout", "truncated", "usage"];
-const RECEIPT_MEMBERS = ["issuedAt", "limits", "outputDigest", "payment", "price", "priceUsd", "requestDigest", "runtime", "status", "tier", "usage"];
+const RECEIPT_MEMBERS = [
+  "issuedAt",
+  "issuer",
+  "limits",
+  "outputDigest",
+  "payment",
+  "price",
+  "priceUsd",
+  "requestDigest",
+  "runtime",
+  "signature",
+  "status",
+  "tier",
+  "usage",
+];
 const ERROR_MEMBERS = ["billable", "category", "code", "message"];
 export const LIMIT_MEMBERS = ["maxMemoryBytes", "maxOutputBytes", "timeoutMs", "workDirBytes"];
 
@@ -90,7 +105,7 @@ export function assertRefused(answer, code, { status = CODES[code][0], message }
 
 /** Both forms of a 402, as far as they are the same for all. */
 export function assertRequired(answer) {
-  assert.deepEqual(members(answer.json), ["accepts", "details", "error", "x402Version"]);
+  assert.deepEqual(members(answer.json), ["accepts", "details", "error", "extensions", "x402Version"]);
   assert.equal(answer.json.x402Version, 1);
   assert.equal(typeof answer.json.error, "string");
   assert.equal(answer.required.x402Version, 2);
@@ -117,13 +132,15 @@ export function assertRun(answer, { world, body, payer, amount, version = 2 }) {
   assert.deepEqual(json.payment, { payer: payer.address, amount, asset: info.asset, network: info.network, transaction });
   const headerName = version === 2 ? "payment-response" : "x-payment-response";
   assert.ok(headerName in answer.headers, `${headerName} is missing`);
-  assert.deepEqual(answer.response, {
+  const { extensions, ...settlement } = answer.response;
+  assert.deepEqual(settlement, {
     success: true,
     transaction,
     network: version === 2 ? info.network : info.networkV1,
     payer: payer.address,
   });
-  assertReceipt(json, { body, amount });
+  assert.ok(extensions["offer-receipt"].info.receipt.signature, "a signed receipt of the extension");
+  assertReceipt(json, { body, amount, world });
 }
 
 function assertOutcome(json) {
@@ -146,7 +163,7 @@ function assertOutcome(json) {
   assert.equal(Math.round(json.durationMs * 10) / 10, json.durationMs, "durationMs has one decimal");
 }
 
-function assertReceipt(json, { body, amount }) {
+function assertReceipt(json, { body, amount, world }) {
   const { receipt, payment } = json;
   const [tier, price, priceUsd] = PRICES[amount];
   const { transaction, ...paid } = payment;
@@ -169,4 +186,6 @@ function assertReceipt(json, { body, amount }) {
   for (const { name, told, computed } of compareDigests(Buffer.from(body), json)) {
     assert.equal(told, computed, name);
   }
+  assert.equal(receipt.issuer, `did:web:${new URL(world.stack.https).host.replace(":", "%3A")}`);
+  assert.ok(receiptHolds(receipt, world.jwks), "the receipt's signature holds");
 }

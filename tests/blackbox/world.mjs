@@ -28,16 +28,17 @@ const SITES = [
   { name: "quotesOnly", set: { public_url: "https://quotes.example", routes: "/quote" } },
   { name: "broken", set: { public_url: "https://broken.example", pay_to: "nonsense" } },
   { name: "daring", params: { TOLLBOX_STATE_DIR: "/tmp" } },
+  { name: "itself", setAt: (port) => ({ public_url: `http://127.0.0.1:${port}` }) },
   { name: "own", params: { TOLLBOX_PUBLIC_URL: "https://own.example", TOLLBOX_PRICES: "small=0.003" } },
 ];
 
 // With `params` the block has a location of its own instead of the shipped ones, with the shipped variables' defaults.
-const serverBlock = ({ set = {}, params }, port, socket) => `
+const serverBlock = ({ setAt, set = {}, params }, port, socket) => `
 server {
   listen 127.0.0.1:${port};
   ${params ? readFileSync(SHIPPED, "utf8").match(/^set \$tollbox_.*$/gm).join("\n  ") : "include tollbox.conf;"}
   set $tollbox_backend unix:${socket};
-  ${Object.entries(set).map(([name, value]) => `set $tollbox_${name} "${value}";`).join("\n  ")}
+  ${Object.entries(setAt?.(port) ?? set).map(([name, value]) => `set $tollbox_${name} "${value}";`).join("\n  ")}
   ${params ? ownLocation(params) : ""}
 }
 `;
@@ -78,6 +79,8 @@ export async function createWorld() {
   world.start = async () => {
     world.stack = await startStack({ env, stderr: log });
     world.send = createSender(world.stack.https, world.stack.ca);
+    const keys = await world.send({ path: "/.well-known/jwks.json", method: "GET" });
+    world.jwks = keys.json;
   };
   world.stop = async (signal) => {
     world.send.close();

@@ -1,12 +1,6 @@
 #include "pay/receipt.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "keys_fixture.h"
 
 #include "base/jcs.h"
 #include "base/json.h"
@@ -41,37 +35,42 @@ completed(void)
 		.status = ST_OK,
 		.runtime = "python3",
 		.issued_at = 1740672089,
+		.issuer = "did:web:api.example.com",
 	};
 }
 
-static struct receipt
-timed_out(void)
-{
-	struct receipt r = completed();
-
-	r.price_micros = 20000;
-	r.tier = "large";
-	r.outcome = "timeout";
-	r.duration_tenths = 100000;
-	r.exited = false;
-	r.exit_code = 9;
-	r.truncated_stdout = true;
-	r.status = ST_SANDBOX_TIMEOUT;
-	return r;
-}
-
+/* Signed with the well-known key. */
 static void
-assert_sha256(const struct buf *b, const char *expected)
+put(struct buf *out, const struct receipt *r)
 {
-	char hash[65];
+	struct edkey *k = NULL;
 
-	assert_int_equal(buf_status(b), ST_OK);
-	assert_int_equal(jcs_sha256(hash, b->data, b->len), ST_OK);
-	assert_string_equal(hash, expected);
+	assert_int_equal(edkey_read(&k, KEYS_PEM, strlen(KEYS_PEM)), ST_OK);
+	receipt_put(out, r, k);
+	assert_int_equal(buf_status(out), ST_OK);
+	edkey_close(k);
 }
 
-/* Hashes by Python: json.dumps(r, sort_keys=True, separators=(',', ':'),
- * ensure_ascii=False) of the same receipt as a dict. */
+#define FIRST                                                                  \
+	"{\"issuedAt\":1740672089,\"issuer\":\"did:web:api.example.com\","     \
+	"\"limits\":{\"maxMemoryBytes\":268435456,"                            \
+	"\"maxOutputBytes\":1048576,\"timeoutMs\":10000,"                      \
+	"\"workDirBytes\":67108864},\"outputDigest\":\"" OUTPUT "\","          \
+	"\"payment\":{\"amount\":\"1000\","                                    \
+	"\"asset\":\"0x036CbD53842c5426634e7929541eC2318f3dCF7e\","            \
+	"\"network\":\"eip155:84532\","                                        \
+	"\"payer\":\"0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266\","            \
+	"\"reference\":\"" TX "\"},\"price\":\"$0.0010\","                     \
+	"\"priceUsd\":0.001,\"requestDigest\":\"" REQUEST "\","                \
+	"\"runtime\":\"python3\""
+#define REST                                                                   \
+	",\"status\":{\"billable\":true,\"category\":\"success\","             \
+	"\"code\":null},\"tier\":\"small\",\"usage\":{\"durationMs\":12.3,"    \
+	"\"exitCode\":0,\"outcome\":\"completed\",\"truncated\":{"             \
+	"\"stderr\":false,\"stdout\":false}}}"
+
+/* The signature was made by node's crypto: over the header, a dot and the
+ * base64url of FIRST REST. */
 static void
 test_text(void **state)
 {
@@ -80,30 +79,36 @@ test_text(void **state)
 
 	(void)state;
 	buf_init(&b, 4096);
-	receipt_put(&b, &r);
-	assert_string_equal(buf_cstr(&b),
-	    "{\"issuedAt\":1740672089,\"limits\":{\"maxMemoryBytes\":268435456,"
-	    "\"maxOutputBytes\":1048576,\"timeoutMs\":10000,"
-	    "\"workDirBytes\":67108864},\"outputDigest\":\"" OUTPUT "\","
-	    "\"payment\":{\"amount\":\"1000\","
-	    "\"asset\":\"0x036CbD53842c5426634e7929541eC2318f3dCF7e\","
-	    "\"network\":\"eip155:84532\","
-	    "\"payer\":\"0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266\","
-	    "\"reference\":\"" TX "\"},\"price\":\"$0.0010\","
-	    "\"priceUsd\":0.001,\"requestDigest\":\"" REQUEST "\","
-	    "\"runtime\":\"python3\",\"status\":{\"billable\":true,"
-	    "\"category\":\"success\",\"code\":null},\"tier\":\"small\","
-	    "\"usage\":{\"durationMs\":12.3,\"exitCode\":0,"
-	    "\"outcome\":\"completed\",\"truncated\":{\"stderr\":false,"
-	    "\"stdout\":false}}}");
-	assert_sha256(&b,
-	    "2a5246da82e600cd6c68e569de00ac22766e4887588c1f96137ee1bf5415930f");
+	put(&b, &r);
+	assert_string_equal(buf_cstr(&b), FIRST
+	    ",\"signature\":\"eyJhbGciOiJFZERTQSIsImtpZCI6ImRpZDp3ZWI6YXBp"
+	    "LmV4YW1wbGUuY29tI2tQcktfcW14VldhWVZBOXd3QkY2SXVvM3ZWeno3VHhI"
+	    "Q1R3WEJ5Z3JTNGsiLCJ0eXAiOiJ0b2xsYm94LXJlY2VpcHQifQ..bnEs6yL2"
+	    "RE6r0y8Q-M2m_krJnFg1I45nzI9azpZx9AlgdNb5MmL_RWnKV8CL_07CLDcJ"
+	    "BEan-jOT6ROzWhCcAw\"" REST);
+}
 
-	r = timed_out();
-	buf_clear(&b);
-	receipt_put(&b, &r);
-	assert_sha256(&b,
-	    "bc87963d25de68bb0b668ba3f1ab5bb41a433b739e56370a113aa960c8a17fb8");
+/* A key that cannot sign, and no room: an error each, no receipt. */
+static void
+test_unsigned(void **state)
+{
+	static const char public[] =
+	    "-----BEGIN PUBLIC KEY-----\n"
+	    "MCowBQYDK2VwAyEA11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=\n"
+	    "-----END PUBLIC KEY-----\n";
+	struct receipt r = completed();
+	struct edkey *k = NULL;
+	OWN_BUF struct buf b, small;
+
+	(void)state;
+	buf_init(&b, 4096);
+	buf_init(&small, 500);
+	assert_int_equal(edkey_read(&k, public, strlen(public)), ST_OK);
+	receipt_put(&b, &r, k);
+	assert_int_equal(buf_status(&b), ST_BUG);
+	receipt_put(&small, &r, k);
+	assert_true(buf_status(&small) != ST_OK);
+	edkey_close(k);
 }
 
 /* The text is its own canonical form, whatever is in it. */
@@ -132,7 +137,7 @@ test_canonical(void **state)
 		r.price_micros = tenths[i] * 7 + 1;
 		r.truncated_stderr = i % 2 == 0;
 		r.exit_code = (int)i - 3;
-		receipt_put(&b, &r);
+		put(&b, &r);
 		assert_int_equal(
 		    json_parse(&v, buf_cstr(&b), b.len, &caps, NULL), ST_OK);
 		jcs_write(&again, v);
@@ -162,7 +167,7 @@ test_duration(void **state)
 
 		buf_init(&b, 4096);
 		r.duration_tenths = rows[i].tenths;
-		receipt_put(&b, &r);
+		put(&b, &r);
 		assert_non_null(strstr(buf_cstr(&b), rows[i].text));
 	}
 }
@@ -251,7 +256,7 @@ test_extras_digest(void **state)
 	    "8805038ec18d4371273ca87c5a455b9b42f234db2082edc6a8b3015bddab6609");
 	buf_init(&b, 4096);
 	r.extras_digest = OUTPUT;
-	receipt_put(&b, &r);
+	put(&b, &r);
 	assert_non_null(strstr(
 	    buf_cstr(&b), "{\"extrasDigest\":\"" OUTPUT "\",\"issuedAt\":"));
 }
@@ -278,6 +283,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_text),
+		cmocka_unit_test(test_unsigned),
 		cmocka_unit_test(test_canonical),
 		cmocka_unit_test(test_duration),
 		cmocka_unit_test(test_output_digest),

@@ -34,7 +34,7 @@ test_required_vector(void **state)
 	(void)state;
 	buf_init(&json, 4096);
 	buf_init(&header, 4096);
-	x402_put_required(&json, &req, 1, &res, "Payment required");
+	x402_put_required(&json, &req, 1, &res, "Payment required", NULL);
 	assert_string_equal(buf_cstr(&json), JSON_REQUIRED);
 	hex_base64(&header, json.data, json.len);
 	assert_int_equal(header.len, 544);
@@ -59,7 +59,7 @@ test_required(void **state)
 	req[1].asset_name = NULL;
 	req[1].asset_version = NULL;
 	buf_init(&b, 4096);
-	x402_put_required(&b, req, 2, &res, NULL);
+	x402_put_required(&b, req, 2, &res, NULL, NULL);
 	assert_string_equal(buf_cstr(&b),
 	    "{\"x402Version\":2,\"resource\":{\"url\":"
 	    "\"https://x.example/\\\"\",\"description\":\"caf\xc3\xa9\","
@@ -85,7 +85,8 @@ test_required_v1(void **state)
 	for (size_t i = 0; i < 5; i++)
 		req[i] = help_requirement();
 	buf_init(&b, 4096);
-	x402_put_required_v1(&b, req, 1, &res, "X-PAYMENT header is required");
+	x402_put_required_v1(
+	    &b, req, 1, &res, "X-PAYMENT header is required", NULL);
 	assert_string_equal(buf_cstr(&b),
 	    "{\"x402Version\":1,\"error\":\"X-PAYMENT header is required\","
 	    "\"accepts\":[" V1_ELEMENT "]");
@@ -96,15 +97,15 @@ test_required_v1(void **state)
 	req[3].asset = USDC_BASE;
 	req[4].network = "eip155:8453";
 	buf_clear(&b);
-	x402_put_required_v1(&b, req, 4, &res, "e");
+	x402_put_required_v1(&b, req, 4, &res, "e", NULL);
 	assert_string_equal(buf_cstr(&b),
 	    "{\"x402Version\":1,\"error\":\"e\",\"accepts\":[" V1_ELEMENT "]");
 	buf_clear(&b);
-	x402_put_required_v1(&b, req, 2, &res, "e");
+	x402_put_required_v1(&b, req, 2, &res, "e", NULL);
 	assert_string_equal(
 	    buf_cstr(&b), "{\"x402Version\":1,\"error\":\"e\",\"accepts\":[]");
 	buf_clear(&b);
-	x402_put_required_v1(&b, req, 5, &res, "e");
+	x402_put_required_v1(&b, req, 5, &res, "e", NULL);
 	assert_non_null(strstr(buf_cstr(&b),
 	    V1_ELEMENT ",{\"scheme\":\"exact\",\"network\":\"base\","));
 	buf_addc(&b, '}');
@@ -124,8 +125,8 @@ test_v1_ascii(void **state)
 	req.asset_name = "USD\xe2\x82\xae"
 			 "0";
 	res.description = "\xf0\x9f\x98\x80";
-	x402_put_required_v1(&b, &req, 1, &res, "\xc3\xa9");
-	x402_put_response(&b, 1, "", "eip155:84532", NULL, "\xc3\xa9");
+	x402_put_required_v1(&b, &req, 1, &res, "\xc3\xa9", NULL);
+	x402_put_response(&b, 1, "", "eip155:84532", NULL, "\xc3\xa9", NULL);
 	assert_non_null(strstr(buf_cstr(&b), "\"error\":\"\\u00e9\""));
 	assert_non_null(strstr(buf_cstr(&b), "\"name\":\"USD\\u20ae0\""));
 	assert_non_null(
@@ -172,7 +173,7 @@ assert_response(int version, const char *tx, const char *network,
 	OWN_BUF struct buf b;
 
 	buf_init(&b, 4096);
-	x402_put_response(&b, version, tx, network, payer, reason);
+	x402_put_response(&b, version, tx, network, payer, reason, NULL);
 	assert_string_equal(buf_cstr(&b), expected);
 	assert_is_json(&b);
 }
@@ -273,7 +274,7 @@ test_extra(void **state)
 	req[1].network = "eip155:8453";
 	req[1].not_v2 = true;
 	buf_init(&b, 4096);
-	x402_put_required(&b, req, 2, &res, NULL);
+	x402_put_required(&b, req, 2, &res, NULL, NULL);
 	assert_is_json(&b);
 	assert_non_null(strstr(buf_cstr(&b),
 	    "\"extra\":{\"name\":\"USDC\",\"version\":\"2\","
@@ -287,13 +288,13 @@ test_extra(void **state)
 	    strstr(buf_cstr(&b), "\"extra\":{\"feePayer\":\"B\"}}"));
 	buf_clear(&b);
 	req[0].not_v1 = true;
-	x402_put_required_v1(&b, req, 2, &res, "e");
+	x402_put_required_v1(&b, req, 2, &res, "e", NULL);
 	assert_null(strstr(buf_cstr(&b), "base-sepolia"));
 	assert_non_null(strstr(buf_cstr(&b), "\"network\":\"base\""));
 	/* One that is left out is not the network's first. */
 	req[1].network = req[0].network;
 	buf_clear(&b);
-	x402_put_required_v1(&b, req, 2, &res, "e");
+	x402_put_required_v1(&b, req, 2, &res, "e", NULL);
 	assert_non_null(strstr(buf_cstr(&b), "base-sepolia"));
 }
 

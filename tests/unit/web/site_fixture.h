@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "../pay/keys_fixture.h"
 #include "base/conf.h"
 #include "web/site.h"
 
@@ -52,6 +53,7 @@ static const char fixture_kinds[] =
 
 struct fixture {
 	struct conf *conf;
+	struct keyring *keys;
 	struct sites *sites;
 	const struct site *site;
 };
@@ -64,7 +66,8 @@ fixture_make(void **state)
 
 	if (conf_parse(&x.conf, fixture_text, &f) != ST_OK)
 		fail_msg("settings: %s", f.message);
-	assert_int_equal(sites_open(&x.sites, x.conf), ST_OK);
+	x.keys = keys_well_known(NULL);
+	assert_int_equal(sites_open(&x.sites, x.conf, x.keys), ST_OK);
 	assert_int_equal(sites_default(&x.site, x.sites), ST_OK);
 	if (x.site->broken.st != ST_OK)
 		fail_msg("site: %s", x.site->broken.message);
@@ -82,6 +85,7 @@ fixture_drop(void **state)
 	struct fixture *x = *state;
 
 	sites_close(x->sites);
+	keyring_close(x->keys);
 	conf_free(x->conf);
 	return 0;
 }

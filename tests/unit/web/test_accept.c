@@ -51,7 +51,7 @@ setup(void **state)
 
 	if (conf_parse(&x.conf, text, &f) != ST_OK)
 		fail_msg("%s", f.message);
-	assert_int_equal(sites_open(&x.sites, x.conf), ST_OK);
+	assert_int_equal(sites_open(&x.sites, x.conf, NULL), ST_OK);
 	assert_int_equal(sites_default(&x.site, x.sites), ST_OK);
 	if (x.site->broken.st != ST_OK)
 		fail_msg("%s", x.site->broken.message);

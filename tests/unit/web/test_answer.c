@@ -67,7 +67,7 @@ required(void **state)
 	assert_int_equal(a.status, 402);
 	assert_non_null(strstr(buf_cstr(&a.headers), "no-store"));
 	v2 = header_json(&a.headers, "PAYMENT-REQUIRED");
-	names_are(v2, "x402Version error resource accepts");
+	names_are(v2, "x402Version error resource accepts extensions");
 	e = json_first(json_get(v2, "accepts"));
 	names_are(
 	    e, "scheme network amount asset payTo maxTimeoutSeconds extra");
@@ -80,7 +80,7 @@ required(void **state)
 	    json_string(json_get(json_get(v2, "resource"), "url")),
 	    "https://api.example.com/execute");
 	v1 = parsed(&a.body);
-	names_are(v1, "x402Version error accepts details");
+	names_are(v1, "x402Version error accepts extensions details");
 	e = json_first(json_get(v1, "accepts"));
 	assert_string_equal(
 	    json_string(json_get(e, "maxAmountRequired")), "5000");
@@ -94,6 +94,97 @@ required(void **state)
 	json_free(v1);
 	json_free(v2);
 	http_reply_free(&a);
+}
+
+/* One signed offer in both versions of the 402, the same. */
+static void
+offers(void **state)
+{
+	struct fixture *x = *state;
+	struct http_reply a;
+	struct fault f;
+	struct cJSON *v[2];
+	const char *signature[2];
+
+	http_reply_init(&a, 65536);
+	fault_set(&f, ST_PAYMENT_REQUIRED, "Payment required");
+	answer_required(&a, x->site, &x->site->tiers[0], "/execute", &f);
+	v[0] = header_json(&a.headers, "PAYMENT-REQUIRED");
+	v[1] = parsed(&a.body);
+	for (int i = 0; i < 2; i++) {
+		const struct cJSON *e =
+		    json_get(json_get(v[i], "extensions"), "offer-receipt");
+		const struct cJSON *list =
+		    json_get(json_get(e, "info"), "offers");
+
+		names_are(e, "info schema");
+		assert_int_equal(json_count(list), 1);
+		names_are(json_first(list), "acceptIndex format signature");
+		signature[i] =
+		    json_string(json_get(json_first(list), "signature"));
+	}
+	assert_string_equal(signature[0], signature[1]);
+	json_free(v[0]);
+	json_free(v[1]);
+	http_reply_free(&a);
+}
+
+/* The payment response: a receipt with a success, the same each time; none with
+ * a failure, or for a payer whom we do not know. */
+static void
+response(void **state)
+{
+	struct fixture *x = *state;
+	struct answer_settlement t = { .version = 2,
+		.network = "eip155:84532",
+		.payer = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+		.transaction = "0xabab",
+		.issued_at = 1740672100 };
+	struct http_reply a, again;
+	struct cJSON *v;
+
+	http_reply_init(&a, 16);
+	http_reply_init(&again, 16);
+	answer_payment_response(&a, x->site, "/execute", &t);
+	answer_payment_response(&again, x->site, "/execute", &t);
+	assert_string_equal(buf_cstr(&a.headers), buf_cstr(&again.headers));
+	v = header_json(&a.headers, "PAYMENT-RESPONSE");
+	names_are(v, "success transaction network payer extensions");
+	names_are(json_get(json_get(json_get(json_get(v, "extensions"),
+					"offer-receipt"),
+			       "info"),
+		      "receipt"),
+	    "format signature");
+	json_free(v);
+
+	buf_clear(&a.headers);
+	t.version = 1;
+	answer_payment_response(&a, x->site, "/execute", &t);
+	v = header_json(&a.headers, "X-PAYMENT-RESPONSE");
+	names_are(v, "success transaction network payer extensions");
+	assert_string_equal(
+	    json_string(json_get(v, "network")), "base-sepolia");
+	json_free(v);
+
+	buf_clear(&a.headers);
+	t.payer = "";
+	answer_payment_response(&a, x->site, "/execute", &t);
+	v = header_json(&a.headers, "X-PAYMENT-RESPONSE");
+	names_are(v, "success transaction network payer");
+	json_free(v);
+
+	buf_clear(&a.headers);
+	t = (struct answer_settlement){ .version = 2,
+		.network = "eip155:84532",
+		.payer = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+		.reason = "insufficient_funds",
+		.transaction = "" };
+	answer_payment_response(&a, x->site, "/execute", &t);
+	v = header_json(&a.headers, "PAYMENT-RESPONSE");
+	names_are(v, "success errorReason transaction network payer");
+	json_free(v);
+	http_reply_free(&a);
+	http_reply_free(&again);
 }
 
 /* Every code that a caller can see: status, body, Retry-After. */
@@ -201,8 +292,11 @@ result(void **state)
 	names_are(
 	    json_get(v, "payment"), "payer amount asset network transaction");
 	rec = json_get(v, "receipt");
-	names_are(rec, "issuedAt limits outputDigest payment price priceUsd "
-		       "requestDigest runtime status tier usage");
+	names_are(rec, "issuedAt issuer limits outputDigest payment price "
+		       "priceUsd requestDigest runtime signature status tier "
+		       "usage");
+	assert_string_equal(
+	    json_string(json_get(rec, "issuer")), "did:web:api.example.com");
 	assert_string_equal(json_string(json_get(rec, "price")), "$0.0010");
 	assert_string_equal(
 	    json_string(json_get(json_get(rec, "status"), "code")),
@@ -223,6 +317,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(required),
+		cmocka_unit_test(offers),
+		cmocka_unit_test(response),
 		cmocka_unit_test(errors),
 		cmocka_unit_test(internal),
 		cmocka_unit_test(result),

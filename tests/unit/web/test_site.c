@@ -25,7 +25,7 @@ with_line(struct fixture *x, const char *key, const char *value)
 	if (conf_parse(&x->conf, buf_cstr(&b), &f) != ST_OK)
 		fail_msg("settings: %s", f.message);
 	buf_free(&b);
-	assert_int_equal(sites_open(&x->sites, x->conf), ST_OK);
+	assert_int_equal(sites_open(&x->sites, x->conf, NULL), ST_OK);
 	assert_int_equal(sites_default(&x->site, x->sites), ST_OK);
 }
 
