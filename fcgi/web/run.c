@@ -20,6 +20,7 @@
 
 #include "base/log.h"
 #include "base/own.h"
+#include "base/point.h"
 #include "pay/ledger.h"
 #include "pay/x402.h"
 #include "web/answer.h"
@@ -153,7 +154,9 @@ claim(struct run *r)
 
 	if (r->pay.evm && u256_fits64(&before, &r->pay.auth.valid_before))
 		c.valid_before = before;
+	POINT("claim.before");
 	st = ledger_claim(r->g->ledger, &c);
+	POINT("claim.after");
 	if (st == ST_CONFLICT)
 		return fault_set(&r->f, ST_PAYMENT_REPLAYED,
 		    "this payment is being used by another request");
@@ -364,6 +367,7 @@ run_in_turn(struct run *r)
 	struct ledger_row row = { .state = LEDGER_STATE_MAX };
 	enum status st;
 
+	POINT("payment.seen");
 	st = flight_enter(r->g->flight, buf_cstr(&r->identity), TWIN_WAIT_MS);
 	if (st != ST_OK)
 		return fault_set(&r->f, ST_SERVICE_BUSY,
