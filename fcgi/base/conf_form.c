@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/un.h>
 
+#include "base/cidr.h"
 #include "base/conf.h"
 #include "base/utf8.h"
 #include "base/wire.h"
@@ -180,6 +181,16 @@ conf_form_service_name(const char *value)
 	if (printable(value) && strlen(value) <= 32)
 		return NULL;
 	return "must be at most 32 printable ASCII characters";
+}
+
+const char *
+conf_form_cidr(const char *value)
+{
+	struct cidr c;
+
+	if (cidr_parse(&c, value) == ST_OK)
+		return NULL;
+	return "must be an IP address, or a block like 10.0.0.0/8";
 }
 
 const char *

@@ -14,6 +14,7 @@ const char *conf_form_address_port(const char *value);
 const char *conf_form_addresses(const char *value);
 const char *conf_form_asset_text(const char *value);
 const char *conf_form_assignment(const char *value); /* NAME=value */
+const char *conf_form_cidr(const char *value);	     /* address or block */
 const char *conf_form_description(const char *value);
 const char *conf_form_entry(const char *value);	  /* entry file's name */
 const char *conf_form_evm_key(const char *value); /* 0x, 64 hex digits */
