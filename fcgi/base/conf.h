@@ -148,8 +148,15 @@ struct conf {
 	 * by super as root, and what conf_secrets() found in it; secret. */
 	char *offer_signing_key_file;
 	char *offer_signing_key;
-	char **tiers_dropped; /* names of tiers too large for memory_bytes,
-			       * not in tiers below; NULL: none */
+	/* Limits; 0: none. Rates are of a minute. */
+	uint64_t payer_rate;	/* new paid runs of one payer */
+	uint64_t payer_runs;	/* the same at a time */
+	uint64_t address_rate;	/* requests of one address */
+	uint64_t verify_rate;	/* its payments that are not verified here */
+	uint64_t verify_calls;	/* calls of verify for such, at a time */
+	char **trusted_proxies; /* whose X-Forwarded-For counts, or NULL */
+	char **tiers_dropped;	/* names of tiers too large for memory_bytes,
+				 * not in tiers below; NULL: none */
 	/* Names of folders' runtimes whose program this host lacks, not in
 	 * runtimes below; NULL: none. */
 	char **runtimes_dropped;

@@ -38,6 +38,7 @@ fault_set(struct fault *f, enum status st, const char *fmt, ...)
 		}
 	}
 	f->st = st;
+	f->retry_s = 0;
 	memcpy(f->message, text, len + 1);
 	return st;
 }

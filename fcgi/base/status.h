@@ -82,6 +82,7 @@ const char *status_name(enum status st);
  * that names the member at fault. Holds no secrets. */
 struct fault {
 	enum status st;
+	unsigned retry_s; /* Retry-After, where it is known; else 0 */
 	char message[384];
 };
 

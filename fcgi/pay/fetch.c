@@ -19,7 +19,6 @@
 
 #include "base/io.h"
 #include "base/log.h"
-#include "base/point.h"
 #include "pay/fetch_headers.h"
 #include "pay/fetch_redirect.h"
 
@@ -149,7 +148,6 @@ on_header(char *data, size_t size, size_t n, void *ctx)
 	struct transfer *t = ctx;
 
 	(void)data;
-	POINT("call.answering");
 	t->header_bytes += size * n;
 	return t->header_bytes <= HEADER_BYTES ? size * n : 0;
 }

@@ -1,5 +1,6 @@
 #include "web/answer.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -34,8 +35,14 @@ answer_put_error(struct buf *out, const struct fault *f)
 
 /* Seconds after which another try may do better. */
 static const char *
-retry_after(enum status st)
+retry_after(char out[16], const struct fault *f)
 {
+	enum status st = f->st;
+
+	if (f->retry_s > 0) {
+		snprintf(out, 16, "%u", f->retry_s);
+		return out;
+	}
 	if (st == ST_PAYMENT_SETTLEMENT_INDETERMINATE)
 		return "5";
 	if (st == ST_PAYMENT_FACILITATOR_UNAVAILABLE)
@@ -44,9 +51,10 @@ retry_after(enum status st)
 }
 
 static void
-common(struct http_reply *a, enum status st)
+common(struct http_reply *a, const struct fault *f)
 {
-	const struct status_api *row = status_api(st);
+	const struct status_api *row = status_api(f->st);
+	char text[16];
 
 	buf_clear(&a->body);
 	buf_clear(&a->headers);
@@ -54,7 +62,7 @@ common(struct http_reply *a, enum status st)
 	http_header(a, "Content-Type", "application/json");
 	http_header(a, "Cache-Control", "no-store");
 	if (row->retry_after)
-		http_header(a, "Retry-After", retry_after(st));
+		http_header(a, "Retry-After", retry_after(text, f));
 }
 
 void
@@ -67,7 +75,7 @@ answer_error(struct http_reply *a, const struct fault *f)
 		fault_set(&told, ST_SERVICE_INTERNAL_FAILURE,
 		    "something failed on our side; the same request with the "
 		    "same payment is never charged twice");
-	common(a, told.st);
+	common(a, &told);
 	buf_adds(&a->body, "{\"error\":");
 	answer_put_error(&a->body, &told);
 	buf_addc(&a->body, '}');
@@ -116,7 +124,7 @@ answer_required(struct http_reply *a, const struct site *s,
 	if (n == 0)
 		n = site_requirements_all(req, s, t);
 	site_resource(&res, url, s, path);
-	common(a, f->st);
+	common(a, f);
 	buf_init(&json, HTTP_HEADERS_BYTES / 2);
 	buf_init(&header, HTTP_HEADERS_BYTES);
 	buf_init(&more, HTTP_HEADERS_BYTES / 4);

@@ -12,6 +12,7 @@ struct conf;
 struct flight;
 struct keyring;
 struct ledger;
+struct quota;
 struct sites;
 
 struct context {
@@ -21,6 +22,7 @@ struct context {
 	struct ledger *ledger;
 	struct client *boxer;
 	struct flight *flight;
+	struct quota *quota;
 	_Atomic uint64_t body_bytes; /* held by all requests together */
 	/* Bytes of stored answers, and of those that runs may still add. */
 	_Atomic uint64_t answers_kept;

@@ -32,6 +32,7 @@
 #include "web/flight.h"
 #include "web/health.h"
 #include "web/http.h"
+#include "web/quota.h"
 #include "web/quote.h"
 #include "web/run.h"
 #include "web/site.h"
@@ -370,6 +371,8 @@ open_all(struct gate *g, const struct conf *c, int boxer)
 		st = flight_open(
 		    &g->ctx.flight, (size_t)c->max_runs + SPARE_THREADS / 2);
 	if (st == ST_OK)
+		st = quota_open(&g->ctx.quota, c, g->ctx.max_paying);
+	if (st == ST_OK)
 		st = client_open(&g->ctx.boxer, boxer);
 	return st;
 }
@@ -418,6 +421,7 @@ gate_serve(const struct conf *c, const struct gate_fds *fds)
 	workers_stop(&g, fds);
 	client_close(g.ctx.boxer);
 	flight_close(g.ctx.flight);
+	quota_close(g.ctx.quota);
 	sites_close(g.ctx.sites);
 	keyring_close(g.ctx.keys);
 	ledger_close(g.ctx.ledger);

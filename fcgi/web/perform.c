@@ -6,7 +6,6 @@
 
 #include "base/log.h"
 #include "base/own.h"
-#include "base/point.h"
 #include "pay/ledger.h"
 #include "web/answer.h"
 #include "web/result.h"
@@ -24,7 +23,6 @@ on_chunk(void *ctx, int stream, const uint8_t *data, size_t len)
 {
 	struct run *r = ctx;
 
-	POINT("run.output");
 	buf_add(&r->streams[stream - 1], data, len);
 	stream_grown(&r->live, stream);
 }
@@ -98,7 +96,6 @@ on_start(void *ctx)
 	struct result res = result_of(r);
 	OWN_BUF struct buf payment;
 
-	POINT("run.started");
 	buf_init(&payment, 4096);
 	if (r->live.form == STREAM_NONE)
 		return;
@@ -115,12 +112,10 @@ keep_answer(struct run *r)
 
 	if (buf_status(&a->headers) != ST_OK || buf_status(&a->body) != ST_OK)
 		return fault_set(&r->f, ST_SERVICE_INTERNAL_FAILURE, "answer");
-	POINT("done.before");
 	if (ledger_done(r->g->ledger, buf_cstr(&r->identity), a->status,
 		buf_cstr(&a->headers), buf_cstr(&a->body),
 		a->body.len) != ST_OK)
 		return fault_set(&r->f, ST_SERVICE_INTERNAL_FAILURE, "ledger");
-	POINT("done.after");
 	atomic_fetch_add(&r->g->answers_kept, a->body.len);
 	return ST_OK;
 }
@@ -183,7 +178,6 @@ perform_replay(struct run *r, const struct ledger_row *row)
 	};
 	OWN_BUF struct buf payment;
 
-	POINT("replay.before");
 	buf_init(&payment, 4096);
 	answer_replay(r->a, row);
 	/* A refusal that was kept is no run's answer. */
@@ -208,13 +202,10 @@ enum status
 perform(struct run *r, const char *amount)
 {
 	const char *id = buf_cstr(&r->identity);
-	enum status st = ST_BUG;
+	enum status st = ledger_running(r->g->ledger, id);
 
 	r->amount = amount;
 	r->settled_at = (uint64_t)time(NULL);
-	POINT("running.before");
-	st = ledger_running(r->g->ledger, id);
-	POINT("running.after");
 	if (st == ST_TOO_BIG)
 		return given_up(r);
 	if (st != ST_OK)
@@ -231,7 +222,6 @@ perform(struct run *r, const char *amount)
 		client_idle(r->slot, on_idle);
 	st = client_run(
 	    OWN_STEAL(r->slot), &r->job, on_start, on_chunk, r, &r->end, &r->f);
-	POINT("run.ended");
 	run_state_stage_end(r, RUN_STAGE_RUN);
 	if (st != ST_OK)
 		return lost(r);

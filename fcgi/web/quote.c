@@ -6,6 +6,7 @@
 #include "pay/x402.h"
 #include "web/answer.h"
 #include "web/intake.h"
+#include "web/quota.h"
 #include "web/request.h"
 
 static void
@@ -73,6 +74,8 @@ quote_answer(struct http_reply *a, struct context *g, const struct site *s,
 
 	intake_init(&in, g);
 	st = intake_read(&in, q, &f);
+	if (st == ST_OK)
+		st = quota_address(g->quota, q, &f);
 	if (st == ST_OK)
 		st = request_parse(
 		    &job, &tier, s, buf_cstr(&in.body), in.body.len, true, &f);

@@ -20,12 +20,12 @@
 
 #include "base/log.h"
 #include "base/own.h"
-#include "base/point.h"
 #include "pay/ledger.h"
 #include "pay/x402.h"
 #include "web/answer.h"
 #include "web/flight.h"
 #include "web/perform.h"
+#include "web/quota.h"
 #include "web/request.h"
 #include "web/run_state.h"
 #include "web/settle.h"
@@ -105,6 +105,18 @@ parse_body(struct run *r)
 	return ST_OK;
 }
 
+/* Step 8, for a payer whose signature is verified. */
+static enum status
+count_payer(struct run *r)
+{
+	enum status st = quota_address(r->g->quota, r->q, &r->f);
+
+	if (st == ST_OK)
+		st = quota_payer(r->g->quota, r->payer, r->q, &r->f);
+	r->counted = st == ST_OK;
+	return st;
+}
+
 /* Step 7: does what was signed pay for this body? */
 static enum status
 check_payment(struct run *r)
@@ -124,11 +136,20 @@ check_payment(struct run *r)
 	    accept_facilitator(&r->choice, r->pay.version, &r->other, &r->f);
 	if (r->by == NULL)
 		return r->f.st;
-	if (r->signature == X402_SIGNED_YES &&
-	    facilitator_conf(r->by)->verify == CONF_VERIFY_LOCAL)
-		return ST_OK;
-	return settle_verify(r->payer, sizeof(r->payer), r->by, r->other,
+	if (r->signature == X402_SIGNED_YES)
+		st = count_payer(r);
+	else
+		st = quota_verify(r->g->quota, r->q, &r->f);
+	if (st != ST_OK ||
+	    (r->signature == X402_SIGNED_YES &&
+		facilitator_conf(r->by)->verify == CONF_VERIFY_LOCAL))
+		return st;
+	st = settle_verify(r->payer, sizeof(r->payer), r->by, r->other,
 	    buf_cstr(&r->settle_body), r->settle_body.len, &r->f);
+	if (r->signature == X402_SIGNED_YES)
+		return st;
+	quota_verified(r->g->quota);
+	return st == ST_OK ? count_payer(r) : st;
 }
 
 static enum status
@@ -154,9 +175,7 @@ claim(struct run *r)
 
 	if (r->pay.evm && u256_fits64(&before, &r->pay.auth.valid_before))
 		c.valid_before = before;
-	POINT("claim.before");
 	st = ledger_claim(r->g->ledger, &c);
-	POINT("claim.after");
 	if (st == ST_CONFLICT)
 		return fault_set(&r->f, ST_PAYMENT_REPLAYED,
 		    "this payment is being used by another request");
@@ -214,9 +233,11 @@ settle(struct run *r, const char *body, size_t body_len, const char *amount,
 		.again = again,
 		.call_us = &r->facilitator_us,
 	};
-	enum status st = settle_payment(
-	    &r->transaction, r->reason, r->g->ledger, r->by, &ask, &r->f);
+	enum status st;
 
+	r->settling = true;
+	st = settle_payment(
+	    &r->transaction, r->reason, r->g->ledger, r->by, &ask, &r->f);
 	run_state_stage_end(r, RUN_STAGE_SETTLE);
 	return st;
 }
@@ -367,7 +388,6 @@ run_in_turn(struct run *r)
 	struct ledger_row row = { .state = LEDGER_STATE_MAX };
 	enum status st;
 
-	POINT("payment.seen");
 	st = flight_enter(r->g->flight, buf_cstr(&r->identity), TWIN_WAIT_MS);
 	if (st != ST_OK)
 		return fault_set(&r->f, ST_SERVICE_BUSY,
@@ -435,29 +455,16 @@ refuse(struct run *r)
 		answer_payment_response(r->a, r->site, r->q->path, &settlement);
 }
 
-/* One line a paid request; no payload, signature, source or output. */
+/* Step 3: what to pay, whatever the body holds. */
 static void
-log_run(const struct run *r, enum status st)
+offer(struct run *r)
 {
-	const int64_t *s = r->spent;
-
-	log_info("run id=%s route=%s payer=%s tier=%s runtime=%s http=%d "
-		 "code=%s end=%s tx=%s us: read=%lld parse=%lld check=%lld "
-		 "claim=%lld reserve=%lld settle=%lld facilitator=%lld "
-		 "run=%lld start=%llu program=%llu answer=%lld keep=%lld",
-	    r->q->id, r->q->path, r->payer[0] == '\0' ? "-" : r->payer,
-	    r->tier == NULL ? "-" : r->tier->name,
-	    r->job.runtime == NULL ? "-" : r->job.runtime->name, r->a->status,
-	    st == ST_OK ? "ok" : status_name(r->f.st),
-	    status_name((enum status)r->end.status),
-	    r->transaction == NULL ? "-" : r->transaction,
-	    (long long)s[RUN_STAGE_READ], (long long)s[RUN_STAGE_PARSE],
-	    (long long)s[RUN_STAGE_CHECK], (long long)s[RUN_STAGE_CLAIM],
-	    (long long)s[RUN_STAGE_RESERVE], (long long)s[RUN_STAGE_SETTLE],
-	    (long long)r->facilitator_us, (long long)s[RUN_STAGE_RUN],
-	    (unsigned long long)r->end.start_us,
-	    (unsigned long long)r->end.duration_us,
-	    (long long)s[RUN_STAGE_ANSWER], (long long)s[RUN_STAGE_KEEP]);
+	if (quota_address(r->g->quota, r->q, &r->f) == ST_OK) {
+		r->tier = request_price(
+		    r->site, buf_cstr(&r->in.body), r->in.body.len);
+		fault_set(&r->f, ST_PAYMENT_REQUIRED, "Payment required");
+	}
+	refuse(r);
 }
 
 void
@@ -472,15 +479,13 @@ run_paid(struct http_reply *a, struct context *g, const struct site *s,
 	run_state_stage_end(&r, RUN_STAGE_READ);
 	if (st == ST_OK && q->payment_signature == NULL &&
 	    q->x_payment == NULL) {
-		r.tier = request_price(s, buf_cstr(&r.in.body), r.in.body.len);
-		fault_set(&r.f, ST_PAYMENT_REQUIRED, "Payment required");
-		refuse(&r);
+		offer(&r);
 	} else {
 		if (st == ST_OK)
 			st = run_payment(&r);
 		if (st != ST_OK)
 			refuse(&r);
-		log_run(&r, st);
+		run_state_log(&r, st);
 	}
 	run_state_free(&r);
 }

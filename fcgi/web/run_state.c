@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "base/io.h"
+#include "base/log.h"
 #include "web/flight.h"
+#include "web/quota.h"
 
 #define IDENTITY_BYTES 1024
 
@@ -42,6 +44,9 @@ run_state_release(struct run *r)
 	if (r->in_flight)
 		flight_leave(r->g->flight, buf_cstr(&r->identity));
 	r->in_flight = false;
+	if (r->counted)
+		quota_payer_leave(r->g->quota, r->payer, r->q, r->settling);
+	r->counted = false;
 	intake_free(&r->in);
 }
 
@@ -59,4 +64,28 @@ run_state_free(struct run *r)
 	result_extras_free(&r->extras);
 	buf_free(&r->streams[0]);
 	buf_free(&r->streams[1]);
+}
+
+void
+run_state_log(const struct run *r, enum status st)
+{
+	const int64_t *s = r->spent;
+
+	log_info("run id=%s route=%s payer=%s tier=%s runtime=%s http=%d "
+		 "code=%s end=%s tx=%s us: read=%lld parse=%lld check=%lld "
+		 "claim=%lld reserve=%lld settle=%lld facilitator=%lld "
+		 "run=%lld start=%llu program=%llu answer=%lld keep=%lld",
+	    r->q->id, r->q->path, r->payer[0] == '\0' ? "-" : r->payer,
+	    r->tier == NULL ? "-" : r->tier->name,
+	    r->job.runtime == NULL ? "-" : r->job.runtime->name, r->a->status,
+	    st == ST_OK ? "ok" : status_name(r->f.st),
+	    status_name((enum status)r->end.status),
+	    r->transaction == NULL ? "-" : r->transaction,
+	    (long long)s[RUN_STAGE_READ], (long long)s[RUN_STAGE_PARSE],
+	    (long long)s[RUN_STAGE_CHECK], (long long)s[RUN_STAGE_CLAIM],
+	    (long long)s[RUN_STAGE_RESERVE], (long long)s[RUN_STAGE_SETTLE],
+	    (long long)r->facilitator_us, (long long)s[RUN_STAGE_RUN],
+	    (unsigned long long)r->end.start_us,
+	    (unsigned long long)r->end.duration_us,
+	    (long long)s[RUN_STAGE_ANSWER], (long long)s[RUN_STAGE_KEEP]);
 }

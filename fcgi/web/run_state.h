@@ -45,6 +45,8 @@ struct run {
 	enum x402_signed signature;
 	struct buf identity;
 	bool in_flight;
+	bool counted;  /* as a run of this payer */
+	bool settling; /* it came that far */
 
 	struct job job;
 	const struct site_tier *tier;
@@ -84,5 +86,8 @@ void run_state_free(struct run *r);
 
 /* Book the time since the last call on stage s. */
 void run_state_stage_end(struct run *r, enum run_stage s);
+
+/* One line a paid request; no payload, signature, source or output. */
+void run_state_log(const struct run *r, enum status st);
 
 #endif
