@@ -10,12 +10,14 @@ SAN ?=
 # V=1 shows whole command lines.
 Q := $(if $(V),,@)
 
-VERSION := 0.1.0
+# Of the package, and so of the program.
+VERSION := $(shell head -n 1 debian/changelog | tr -d '()' | cut -d' ' -f2)
 COMMIT := $(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)
 
+WERROR := -Werror
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wformat=2 \
 	-Wstrict-prototypes -Wmissing-prototypes -Wvla -Wcast-qual \
-	-Wwrite-strings -Wundef -Wnull-dereference -Wswitch-enum -Werror
+	-Wwrite-strings -Wundef -Wnull-dereference -Wswitch-enum $(WERROR)
 # gcc 12 reports its own inlining as null dereferences under a sanitizer.
 SANWARN := $(if $(SAN),-Wno-null-dereference)
 HARDEN := $(if $(SAN),-O1 -fno-omit-frame-pointer -fsanitize=$(SAN) \
@@ -108,7 +110,7 @@ clean:
 # ---- what people type ----
 .PHONY: help deps demo run test lint blackbox escape escape-long fuzz
 help:
-	@sed -nE 's/^#\? ?//p' $(firstword $(MAKEFILE_LIST))
+	@sed -nE 's/^#\? ?//p' Makefile packaging/rules.mk
 
 #? make demo         install what is missing, build, pay, run, show, stop
 demo:
@@ -191,6 +193,8 @@ $(BENCH): $(wildcard tests/bench/*.[ch]) $(wildcard tests/unit/box/*_fixture.h) 
 .PHONY: test-cgroup2
 test-cgroup2:
 	@B=$(B) tests/cgroup2/run.sh
+
+include packaging/rules.mk
 
 #? make clean        remove what was built
 #? make fuzz         libFuzzer on every parser, SECONDS_EACH=60 each

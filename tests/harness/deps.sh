@@ -1,8 +1,10 @@
 #!/bin/bash
 # Install what is missing of the Debian and npm packages, and say which.
-#   deps.sh [demo|bench|test]  demo: to build and run; bench: also what `make
-#                              bench` measures; test (default): also what `make
-#                              test` needs, lint and both compilers
+#   deps.sh [demo|package|bench|test]
+#                     demo: to build and run; package: also what `make deb` and
+#                     `make test-install` need; bench: what `make bench`
+#                     measures; test (default): also what `make test` needs,
+#                     lint and both compilers
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 PATH=$PATH:/usr/sbin:/sbin
@@ -12,17 +14,19 @@ demo=(gcc libc6-dev make pkg-config git ca-certificates curl openssl
 	bubblewrap python3 util-linux
 	libfcgi-dev libcjson-dev libcurl4-openssl-dev libssl-dev
 	libsecp256k1-dev nettle-dev libseccomp-dev libinih-dev libsqlite3-dev)
+package=(debhelper dpkg-dev debootstrap lintian mandoc)
 bench=(libcmocka-dev r-base-core)
 tests=("${bench[@]}" libfcgi-bin clang clang-format clang-tidy
 	libclang-rt-14-dev cppcheck shellcheck
-	python3-numpy python3-matplotlib perl)
+	python3-numpy python3-matplotlib perl mandoc)
 
 case ${1:-test} in
 demo) wanted=("${demo[@]}") npm=(devnet) ;;
+package) wanted=("${demo[@]}" "${package[@]}") npm=(devnet) ;;
 bench) wanted=("${demo[@]}" "${bench[@]}") npm=(devnet) ;;
 test) wanted=("${demo[@]}" "${tests[@]}") npm=(devnet solc v1) ;;
 *)
-	echo "usage: deps.sh [demo|bench|test]" >&2
+	echo "usage: deps.sh [demo|package|bench|test]" >&2
 	exit 2
 	;;
 esac

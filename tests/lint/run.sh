@@ -23,8 +23,9 @@ step() {
 mapfile -t c_files < <(find fcgi sandbox-scripts tests -name node_modules -prune -o \
 	-name '*.[ch]' -print | sort)
 mapfile -t tidy_files < <(find fcgi sandbox-scripts -name '*.c' | sort)
-mapfile -t shells < <(find tests sandbox-scripts .ci -name node_modules -prune -o \
-	-type f \( -name '*.sh' -o -path .ci/run \) -print | sort)
+mapfile -t shells < <(find tests sandbox-scripts packaging debian .ci \
+	-name node_modules -prune -o -type f \( -name '*.sh' -o \
+	-path .ci/run -o -name '*.p[or]*[mt]' \) -print | sort)
 
 tidy() {
 	printf '%s\0' "${tidy_files[@]}" |
@@ -46,5 +47,6 @@ step 'structure' tests/lint/structure.sh build
 step 'cppcheck' analysis
 step 'clang-tidy' tidy
 step 'nginx -t, files as shipped' tests/harness/nginx-check.sh
+step 'manual pages' tests/lint/man.sh
 step 'shellcheck' shellcheck -x "${shells[@]}"
 exit "$bad"
