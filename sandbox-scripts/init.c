@@ -34,6 +34,7 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -104,7 +105,7 @@ take_descriptors(char *const *arg, bool *has_filter)
 		if (fd < 0 || dup3(fd, to, O_CLOEXEC) < 0)
 			return false;
 	}
-	return close_range(INIT_FD_END, ~0u, 0) == 0;
+	return syscall(SYS_close_range, INIT_FD_END, ~0u, 0) == 0;
 }
 
 /* SIGCHLD as a descriptor: the handler that PID 1 would otherwise need is what
@@ -185,7 +186,6 @@ await_main(pid_t pid, int signals, uint64_t until_us, int *status)
 	enum reaped r = reap(pid, status);
 	bool killed = false;
 
-	init_end_watch(pid);
 	for (; r == REAPED_SOME; r = reap(pid, status)) {
 		if (left_ms(until_us) == 0 || p[1].revents != 0) {
 			if (killed)
@@ -391,6 +391,7 @@ main(int argc, char **argv)
 	    &m.started_us);
 	if (pid < 0)
 		return 1;
+	init_end_watch(pid, j.asked.peak != 0);
 	limit_us = (j.asked.limits.timeout_ms + BACKSTOP_MS) * 1000;
 	if (!await_main(pid, signals, m.started_us + limit_us, &m.wait_status))
 		return 1;

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <linux/filter.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -112,8 +113,14 @@ extend(char *const *base, enum wire_kind kind, const struct init_image *image,
 
 /* ---- in the child ---- */
 
+#ifdef __GLIBC__
+typedef __rlimit_resource_t resource;
+#else
+typedef int resource;
+#endif
+
 struct limit {
-	int what;
+	resource what;
 	rlim_t soft;
 	rlim_t hard;
 };
@@ -126,8 +133,7 @@ limit_all(pid_t pid, const struct limit *all, size_t n, struct init_trouble *t)
 	for (size_t i = 0; i < n; i++) {
 		r.rlim_cur = all[i].soft;
 		r.rlim_max = all[i].hard;
-		if (prlimit(pid, (__rlimit_resource_t)all[i].what, &r, NULL) <
-		    0)
+		if (prlimit(pid, all[i].what, &r, NULL) < 0)
 			return init_trouble(t, "limits", errno);
 	}
 	return true;
@@ -207,7 +213,7 @@ hand_over(const struct init_program *p)
 {
 	if (dup2(INIT_IN, 0) < 0 || dup2(INIT_OUT, 1) < 0 ||
 	    dup2(INIT_ERR, 2) < 0 ||
-	    close_range(3, ~0u, CLOSE_RANGE_CLOEXEC) < 0)
+	    syscall(SYS_close_range, 3, ~0u, CLOSE_RANGE_CLOEXEC) < 0)
 		return false;
 	/* Their numbers lie far above all that is open here. */
 	return (p->go < 0 || dup2(p->go, WIRE_GATE_GO) >= 0) &&

@@ -295,6 +295,13 @@ look(uint32_t pid, const struct seccomp_data *d)
 
 /* ---- service ---- */
 
+/* By the bare call, since not every libc takes these numbers. */
+static bool
+do_ioctl(unsigned long what, void *with)
+{
+	return syscall(SYS_ioctl, listener, what, with) >= 0;
+}
+
 int
 init_watch_fd(void)
 {
@@ -314,7 +321,7 @@ init_watch_serve(short events)
 		return;
 	}
 	/* Fails where the caller was killed meanwhile, as the answer does. */
-	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &q) < 0)
+	if (!do_ioctl(SECCOMP_IOCTL_NOTIF_RECV, &q))
 		return;
 	a.resp.id = q.notif.id;
 	a.resp.error = look(q.notif.pid, &q.notif.data);
@@ -324,7 +331,7 @@ init_watch_serve(short events)
 		return;
 	if (a.resp.error == 0)
 		a.resp.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
-	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &a) < 0)
+	if (!do_ioctl(SECCOMP_IOCTL_NOTIF_SEND, &a))
 		return;
 }
 

@@ -10,7 +10,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 PATH=$PATH:/usr/sbin:/sbin
 node_least=18 # Debian 12's own
 
-demo=(gcc libc6-dev make pkg-config git ca-certificates curl openssl
+demo=(gcc libc6-dev musl-tools make pkg-config git ca-certificates curl openssl
 	bubblewrap python3 util-linux
 	libfcgi-dev libcjson-dev libcurl4-openssl-dev libssl-dev
 	libsecp256k1-dev nettle-dev libseccomp-dev libinih-dev libsqlite3-dev)
