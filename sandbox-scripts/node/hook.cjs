@@ -7,6 +7,16 @@ if (process.pid === 2) {
   // What the first console.log() takes milliseconds for, done once with a
   // pipe that nobody will miss: the program's own are as they were.
   const gate = new Socket({ fd: 199, readable: false, writable: true });
+  if (process.argv[1].endsWith('.mjs')) {
+    // Nor what it takes to load the first module, and a file by the threads
+    // that there would be by then.
+    let loaded = false;
+    import('data:text/javascript,import "node:fs"').finally(() => {
+      loaded = true;
+    });
+    for (let i = 0; i < 100 && !loaded; i++) process._tickCallback();
+    fs.stat('/', () => {});
+  }
   fs.writeSync(199, 'R');
   gate.unref();
   gate._handle.close(); // gate.destroy() would look at process.stderr
