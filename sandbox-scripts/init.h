@@ -173,11 +173,11 @@ struct init_end {
 	int wait_status; /* as wait(2) will give it */
 	uint64_t at_us;
 	uint64_t cpu_us;	/* of the main process alone */
-	uint64_t max_rss_bytes; /* likewise */
+	uint64_t max_rss_bytes; /* likewise, if it is wanted */
 };
 
 /* From now on this is the main process. */
-void init_end_watch(pid_t pid);
+void init_end_watch(pid_t pid, bool peak);
 /* The thread tid calls exit_group(code). */
 void init_end_note(pid_t tid, uint64_t code);
 /* The main process is past its last instruction; NULL: not noted. */

@@ -3,7 +3,7 @@
  * milliseconds to take apart. So the end is noted where it begins: in the call
  * exit_group() of the main process, which the filter shows to PID 1
  * (init_watch.c). It waits there until it is killed with all that is left,
- * other threads and other processes, right after the report. That all have
+ * other threads and other processes, right before the report. That all have
  * stopped the boxer finds out for itself, and answers; it does not have to wait
  * for the memory to be free.
  */
@@ -17,12 +17,14 @@
 #include <unistd.h>
 
 static pid_t main_pid;
+static bool peak_wanted;
 static struct init_end end;
 
 void
-init_end_watch(pid_t pid)
+init_end_watch(pid_t pid, bool peak)
 {
 	main_pid = pid;
+	peak_wanted = peak;
 }
 
 uint64_t
@@ -79,7 +81,8 @@ init_end_note(pid_t tid, uint64_t code)
 	end.at_us = init_now_us();
 	end.wait_status = (int)(code & 0xff) << 8;
 	end.cpu_us = init_end_cpu_us(main_pid);
-	end.max_rss_bytes = peak_bytes(main_pid);
+	if (peak_wanted)
+		end.max_rss_bytes = peak_bytes(main_pid);
 }
 
 const struct init_end *

@@ -165,7 +165,8 @@ struct wire_init_job {
 	uint32_t type;
 	uint32_t cores; /* granted to the run; 0 is taken as 1 */
 	uint32_t flags; /* WIRE_JOB_* */
-	uint32_t pad;
+	uint32_t peak;	/* 1: max_rss_bytes is wanted of a main process that
+			 * did not have to be waited for */
 	uint64_t image_len;
 	struct limits limits;
 };

@@ -161,6 +161,7 @@ cell_load(struct cell *c, int image, uint64_t image_len, uint32_t flags)
 	struct wire_init_job m = { .type = WIRE_INIT_JOB,
 		.cores = (uint32_t)c->tally.ev.cores,
 		.flags = flags,
+		.peak = c->hull.group == NULL,
 		.image_len = image_len,
 		.limits = c->tally.ev.limits };
 	enum status st = ST_BUG;
@@ -343,9 +344,11 @@ cell_bytes(const struct cell *c)
 {
 	struct hull_use now;
 
-	if (c->init.fd < 0 || hull_use(&now, &c->hull, c->init.fd) != ST_OK)
+	if (c->init.fd < 0)
 		return 0;
-	return now.memory_peak > 0 ? now.memory_peak : now.memory;
+	if (hull_counters(&now, &c->hull) && now.memory_peak > 0)
+		return now.memory_peak;
+	return hull_use(&now, &c->hull, c->init.fd) == ST_OK ? now.memory : 0;
 }
 
 enum status
