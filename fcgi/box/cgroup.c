@@ -91,13 +91,9 @@ read_at(char *out, size_t cap, int dir, const char *name)
 static uint64_t
 read_number_at(int dir, const char *name)
 {
-	OWN_FD int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
 	char text[32];
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 
-	if (n <= 0)
-		return 0;
-	text[n] = '\0';
+	read_at(text, sizeof(text), dir, name);
 	return strtoull(text, NULL, 10);
 }
 
@@ -371,9 +367,8 @@ cgroup_enter(const struct cgroup *g)
 static bool
 limit_v1(int dir, uint64_t bytes)
 {
-	bool both;
+	bool both = faccessat(dir, "memory.memsw.limit_in_bytes", W_OK, 0) == 0;
 
-	both = faccessat(dir, "memory.memsw.limit_in_bytes", W_OK, 0) == 0;
 	if (!write_number_at(dir, "memory.limit_in_bytes", bytes)) {
 		if (!both || errno != EINVAL ||
 		    !write_number_at(
