@@ -21,7 +21,7 @@ static const struct limits usual = { .timeout_ms = 10000,
 #define SECOND 1000000ll
 #define MOST_AGE (1800 * SECOND)
 /* A start keeps the boxer busy for longer than a short run takes, so it waits
- * a little after one was taken: its job may be on its way. */
+ * a little after one was taken that is warm: its job may be on its way. */
 #define HOLD 5000ll
 
 struct item {
@@ -203,16 +203,19 @@ pool_take(struct pool *p, int pipes[3], const struct conf_runtime *runtime,
 {
 	struct shelf *s = shelf_of(p, runtime, entry);
 	struct item *i = s == NULL ? NULL : best(p, s);
+	int64_t now = io_now_us();
 	struct cell *c = NULL;
 
 	if (s == NULL || p->stopped)
 		return NULL;
+	if (i == NULL || !is_warm(i))
+		p->hold_us = 0;
+	else if (p->hold_us < now)
+		p->hold_us = now + HOLD;
 	if (i != NULL) {
 		c = i->cell;
 		memcpy(pipes, i->pipes, sizeof(i->pipes));
 		item_free(i);
-		if (p->hold_us < io_now_us())
-			p->hold_us = io_now_us() + HOLD;
 	}
 	/* Who comes next should not find it empty. */
 	if (on_shelf(p, s, true) == 0)

@@ -232,6 +232,37 @@ one_that_was_not_used_waits_on(void **state)
 }
 
 /* An ES module's sandbox is no use for a script, and the other way round. */
+/* The boxer would start the next in the same turn of its loop, before it hears
+ * a question. */
+static void
+the_job_of_the_one_taken_comes_first(void **state)
+{
+	struct client_slot *slot;
+	struct fault f = { 0 };
+	struct server s;
+	struct job j;
+	uint32_t warm, starting = 1;
+
+	(void)state;
+	start(&s, "bash", 1);
+	j = make_job(&s, "bash", "echo hello");
+	/* This process may be too slow to ask in time. */
+	for (int i = 0; i < 50 && starting != 0; i++) {
+		await_warm(&s, "bash", 1);
+		assert_int_equal(
+		    client_reserve(&slot, s.client, &j, 30000, &f), ST_OK);
+		count(&s, "bash", &warm, &starting);
+		client_release(slot);
+	}
+	assert_int_equal(starting, 0);
+	/* And the next is started all the same. */
+	assert_int_equal(client_reserve(&slot, s.client, &j, 30000, &f), ST_OK);
+	await_warm(&s, "bash", 1);
+	client_release(slot);
+	free(j.source);
+	server_stop(&s);
+}
+
 static void
 each_entry_has_its_own(void **state)
 {
@@ -496,6 +527,7 @@ main(void)
 		cmocka_unit_test(a_profile_of_ones_own_starts_cold),
 		cmocka_unit_test(limits_are_the_jobs),
 		cmocka_unit_test(one_that_was_not_used_waits_on),
+		cmocka_unit_test(the_job_of_the_one_taken_comes_first),
 		cmocka_unit_test(each_entry_has_its_own),
 		cmocka_unit_test(more_are_kept_where_more_are_asked_for),
 		cmocka_unit_test(memory_bounds_them),
