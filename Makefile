@@ -29,7 +29,7 @@ CFLAGS := -std=gnu11 -g $(WARN) $(SANWARN) $(HARDEN) -fPIE -D_GNU_SOURCE \
 LDFLAGS := -pie -Wl,-z,relro,-z,now $(if $(SAN),-fsanitize=$(SAN))
 
 BASE_LIBS := -lcjson -linih -lcrypto -lm
-PAY_LIBS := -lnettle -lsecp256k1 -lcurl -lsqlite3
+PAY_LIBS := -lnettle -lsecp256k1 -lcurl -lsqlite3 -lz
 BOX_LIBS := -lseccomp
 WEB_LIBS := -lfcgi -lpthread
 

@@ -144,8 +144,10 @@ print_payment(void *ctx, const char *identity, const struct ledger_row *row)
 	(void)ctx;
 	if (gmtime_r(&t, &tm) != NULL)
 		strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &tm);
-	printf("%s  %s  %s  %s  %s\n", identity, row->payer, row->amount,
-	    ledger_state_name(row->state), when);
+	printf("%s  %s  %s  %s  %s  %s  %s\n", identity,
+	    row->payer[0] != '\0' ? row->payer : "-", row->pay_to, row->amount,
+	    ledger_state_name(row->state), when,
+	    row->transaction != NULL ? row->transaction : "-");
 	return ferror(stdout) == 0;
 }
 
@@ -187,7 +189,8 @@ list_payments(const struct conf *c, enum ledger_state state)
 	buf_free(&url);
 	if (st != ST_OK)
 		return st;
-	puts("IDENTITY  PAYER  AMOUNT  STATE  CREATED");
+	puts("IDENTITY  PAYER  RECIPIENT  AMOUNT  STATE  CREATED  "
+	     "TRANSACTION");
 	st = ledger_list(l, state, print_payment, NULL);
 	ledger_close(l);
 	return st;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include "base/own.h"
 #include "pay/ledger_change.h"
 #include "pay/ledger_db.h"
+#include "pay/ledger_pack.h"
 #include "pay/ledger_queue.h"
 #include "pay/ledger_read.h"
 
@@ -24,6 +26,7 @@ struct ledger {
 	struct ledger_queue *queue; /* NULL: opened to read only */
 	struct ledger_db *reader;   /* under read_lock */
 	pthread_mutex_t read_lock;
+	_Atomic uint64_t answer_bytes; /* not counted in a reader */
 };
 
 static enum status
@@ -97,6 +100,12 @@ open_path(struct ledger *l, const char *path, enum ledger_db_mode mode)
 	}
 	if (st == ST_OK)
 		st = ledger_db_open(&l->reader, path, LEDGER_DB_READ);
+	if (st == ST_OK) {
+		uint64_t bytes = 0;
+
+		st = ledger_read_bytes(l->reader, &bytes);
+		atomic_store(&l->answer_bytes, bytes);
+	}
 	return st;
 }
 
@@ -170,19 +179,45 @@ ledger_row_free(struct ledger_row *r)
 	free(r->settle_body);
 	free(r->transaction);
 	free(r->reason);
+	free(r->identifier);
 	free(r->answer_headers);
 	free(r->answer_body);
 	memset(r, 0, sizeof(*r));
 }
 
+/* Outside of the lock: others look up meanwhile. */
+static enum status
+unpack(struct ledger_row *row, size_t unpacked)
+{
+	char *body = NULL;
+	enum status st = ledger_pack_undo(
+	    &body, unpacked, row->answer_body, row->answer_body_len);
+
+	if (st == ST_FORMAT) {
+		log_err("ledger: a stored answer is damaged");
+		st = ST_IO;
+	}
+	if (st != ST_OK)
+		return st;
+	free(row->answer_body);
+	row->answer_body = body;
+	row->answer_body_len = unpacked;
+	return ST_OK;
+}
+
 enum status
 ledger_find(struct ledger *l, const char *identity, struct ledger_row *out)
 {
+	size_t unpacked = 0;
 	enum status st = ST_BUG;
 
 	pthread_mutex_lock(&l->read_lock);
-	st = ledger_read_find(l->reader, identity, out);
+	st = ledger_read_find(l->reader, identity, out, &unpacked);
 	pthread_mutex_unlock(&l->read_lock);
+	if (st == ST_OK && unpacked > 0)
+		st = unpack(out, unpacked);
+	if (st != ST_OK)
+		ledger_row_free(out);
 	return st;
 }
 
@@ -193,6 +228,30 @@ ledger_look(struct ledger *l, const char *identity, struct ledger_row *out)
 
 	pthread_mutex_lock(&l->read_lock);
 	st = ledger_read_look(l->reader, identity, out);
+	pthread_mutex_unlock(&l->read_lock);
+	return st;
+}
+
+enum status
+ledger_find_key(struct ledger *l, const uint8_t *key, const char *payer,
+    const char *request_digest, char **identity)
+{
+	enum status st = ST_BUG;
+
+	pthread_mutex_lock(&l->read_lock);
+	st = ledger_read_key(l->reader, key, payer, request_digest, identity);
+	pthread_mutex_unlock(&l->read_lock);
+	return st;
+}
+
+enum status
+ledger_find_identifier(struct ledger *l, const char *payer,
+    const char *identifier, char **identity)
+{
+	enum status st = ST_BUG;
+
+	pthread_mutex_lock(&l->read_lock);
+	st = ledger_read_identifier(l->reader, payer, identifier, identity);
 	pthread_mutex_unlock(&l->read_lock);
 	return st;
 }
@@ -259,14 +318,50 @@ ledger_owed(struct ledger *l, const char *identity)
 	    &(struct ledger_move){ .identity = identity });
 }
 
+static enum status
+run_answer(struct ledger *l, ledger_change_fn *make, struct ledger_move *m)
+{
+	OWN_FREE char *packed = NULL;
+	size_t packed_len = 0;
+	enum status st =
+	    ledger_pack(&packed, &packed_len, m->body, m->body_len);
+
+	if (st != ST_OK)
+		return st;
+	if (packed != NULL) {
+		m->unpacked = m->body_len;
+		m->body = packed;
+		m->body_len = packed_len;
+	}
+	if (m->headers == NULL)
+		m->headers = "";
+	st = run(l, make, m);
+	if (st == ST_OK)
+		atomic_fetch_add(
+		    &l->answer_bytes, strlen(m->headers) + m->body_len);
+	return st;
+}
+
 enum status
 ledger_done(struct ledger *l, const char *identity, int http,
     const char *headers, const char *body, size_t body_len)
 {
-	return run(l, ledger_change_done,
+	return run_answer(l, ledger_change_done,
 	    &(struct ledger_move){ .identity = identity,
 		.http = http,
-		.headers = headers != NULL ? headers : "",
+		.headers = headers,
+		.body = body,
+		.body_len = body_len });
+}
+
+enum status
+ledger_given_up(struct ledger *l, const char *identity, int http,
+    const char *headers, const char *body, size_t body_len)
+{
+	return run_answer(l, ledger_change_given_up,
+	    &(struct ledger_move){ .identity = identity,
+		.http = http,
+		.headers = headers,
 		.body = body,
 		.body_len = body_len });
 }
@@ -274,16 +369,20 @@ ledger_done(struct ledger *l, const char *identity, int http,
 enum status
 ledger_expire(struct ledger *l, uint64_t at, uint64_t answer_age_s)
 {
-	int64_t deleted = 1;
+	int64_t deleted = 1, freed = 0;
 	struct ledger_expiry e = { .now = ledger_change_time(at),
-		.deleted = &deleted };
+		.deleted = &deleted,
+		.freed = &freed };
 	enum status st = ST_OK;
 
 	e.before =
 	    answer_age_s > at ? 0 : ledger_change_time(at - answer_age_s);
 	/* In small steps, so that others' changes come in between. */
-	while (st == ST_OK && deleted > 0)
+	while (st == ST_OK && deleted > 0) {
 		st = run(l, ledger_change_expiry, &e);
+		if (st == ST_OK)
+			atomic_fetch_sub(&l->answer_bytes, (uint64_t)freed);
+	}
 	return st;
 }
 
@@ -292,6 +391,10 @@ ledger_answer_bytes(struct ledger *l, uint64_t *out)
 {
 	enum status st = ST_BUG;
 
+	if (l->queue != NULL) {
+		*out = atomic_load(&l->answer_bytes);
+		return ST_OK;
+	}
 	pthread_mutex_lock(&l->read_lock);
 	st = ledger_read_bytes(l->reader, out);
 	pthread_mutex_unlock(&l->read_lock);

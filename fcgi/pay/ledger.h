@@ -34,6 +34,9 @@ enum ledger_state {
 };
 
 #define LEDGER_STARTS 3 /* runs started for one payment at most */
+#define LEDGER_KEY_BYTES 32
+/* An unknown settlement stays this long past the end of its authorization. */
+#define LEDGER_UNKNOWN_KEEP_S 7776000 /* 90 days */
 
 /* What is written with a claim. Borrowed by ledger_claim(). */
 struct ledger_claim {
@@ -51,6 +54,10 @@ struct ledger_claim {
 	size_t settle_body_len;
 	uint64_t valid_before; /* Unix seconds; 0 if unknown */
 	int version;	       /* x402 version it was paid in */
+	/* What else the payer knows it by; NULL: nothing. The key as a hash of
+	 * LEDGER_KEY_BYTES that covers site and route too: it is a secret. */
+	const char *identifier;
+	const uint8_t *key;
 };
 
 /* A row as read. Owned: ledger_row_free(). */
@@ -74,7 +81,11 @@ struct ledger_row {
 	int starts;
 	int tries;	  /* times it went into SETTLING */
 	uint64_t created; /* Unix seconds */
-	/* The answer kept, when DONE and not yet expired; else body NULL. */
+	char *identifier; /* payment-identifier, NULL if none */
+	bool keyed;	  /* claimed with the key whose hash is: */
+	uint8_t key[LEDGER_KEY_BYTES];
+	/* The answer kept, when DONE and not yet expired, or when SETTLED and
+	 * given up; else body NULL and http 0. */
 	int answer_http;
 	char *answer_headers; /* "Name: value\n" lines */
 	char *answer_body;
@@ -99,18 +110,33 @@ void ledger_close(struct ledger *l);
 enum status ledger_find(struct ledger *l, const char *identity,
     struct ledger_row *out) __attribute__((warn_unused_result));
 
-/* For every change below: ST_CONFLICT also when there is no such row, or when
- * it is in no state this change may start from (nothing is changed then).
- * ST_IO, ST_NOMEM, ST_BUG: not made as far as this process sees, but a change
- * whose commit failed may turn up as made after a crash. */
-
 /* The same without the answer itself, which may be large: answer_http tells if
  * one is kept (0: none). */
 enum status ledger_look(struct ledger *l, const char *identity,
     struct ledger_row *out) __attribute__((warn_unused_result));
 
+/* Which earlier payment has this key? payer NULL: anybody's whose request has
+ * this digest, the one furthest on. Else only his: ST_CONFLICT where he used
+ * the key for another digest. FAILED rows of the same digest do not count: no
+ * money moved, and a new payment may take the key over. ST_OK: *identity (free
+ * it); ST_NOT_FOUND; ST_IO; ST_NOMEM. */
+enum status ledger_find_key(struct ledger *l, const uint8_t *key,
+    const char *payer, const char *request_digest, char **identity)
+    __attribute__((warn_unused_result));
+
+/* The payment of this payer that has this payment-identifier, as above. */
+enum status ledger_find_identifier(struct ledger *l, const char *payer,
+    const char *identifier, char **identity)
+    __attribute__((warn_unused_result));
+
+/* For every change below: ST_CONFLICT also when there is no such row, or when
+ * it is in no state this change may start from (nothing is changed then).
+ * ST_IO, ST_NOMEM, ST_BUG: not made as far as this process sees, but a change
+ * whose commit failed may turn up as made after a crash. */
+
 /* Make the row in state CLAIMED. ST_OK: it is ours. ST_CONFLICT: a row was
- * there already (find it). ST_IO. */
+ * there already, or one of the same payer that has this identifier (an unknown
+ * payer, "", has none), or this key as ledger_find_key() counts. ST_IO. */
 enum status ledger_claim(struct ledger *l, const struct ledger_claim *c)
     __attribute__((warn_unused_result));
 
@@ -119,7 +145,8 @@ enum status ledger_release(struct ledger *l, const char *identity)
     __attribute__((warn_unused_result));
 
 /* CLAIMED, UNKNOWN or FAILED -> SETTLING, before settle is called. The same
- * identical settle_body is to be sent. */
+ * identical settle_body is to be sent. ST_CONFLICT also for a FAILED row whose
+ * key another payment has taken over: the request is that one's now. */
 enum status ledger_settling(struct ledger *l, const char *identity)
     __attribute__((warn_unused_result));
 /* SETTLING, and nothing was sent yet: another facilitator is to settle it. */
@@ -143,19 +170,28 @@ enum status ledger_running(struct ledger *l, const char *identity)
 /* RUNNING -> SETTLED: the run did not start or was lost on our side. */
 enum status ledger_owed(struct ledger *l, const char *identity)
     __attribute__((warn_unused_result));
-/* RUNNING (or SETTLED after LEDGER_STARTS) -> DONE with the answer, durable
- * before it is sent. headers may be NULL for none. */
+/* RUNNING -> DONE with the answer, durable before it is sent. headers may be
+ * NULL for none. */
 enum status ledger_done(struct ledger *l, const char *identity, int http,
+    const char *headers, const char *body, size_t body_len)
+    __attribute__((warn_unused_result));
+
+/* SETTLED after LEDGER_STARTS stays as it is, for a refund by hand, but has an
+ * answer from now on, which stays as long as the row. ST_CONFLICT also where it
+ * has one already. */
+enum status ledger_given_up(struct ledger *l, const char *identity, int http,
     const char *headers, const char *body, size_t body_len)
     __attribute__((warn_unused_result));
 
 /* Delete answers older than answer_age_s (rows stay), and rows that can go:
  * FAILED ones past valid_before + margin, DONE ones past that and
- * answer_age_s. */
+ * answer_age_s, UNKNOWN ones LEDGER_UNKNOWN_KEEP_S past it (logged). Whatever
+ * is owed stays. */
 enum status ledger_expire(struct ledger *l, uint64_t now, uint64_t answer_age_s)
     __attribute__((warn_unused_result));
 
-/* Bytes of answers kept, for the budget. */
+/* Bytes of answers kept, as they are stored (compressed where that helps, and
+ * never more than headers and body have); exact at any moment, and quick. */
 enum status ledger_answer_bytes(struct ledger *l, uint64_t *out)
     __attribute__((warn_unused_result));
 

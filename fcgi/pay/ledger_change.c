@@ -59,6 +59,11 @@ ledger_change_claim(struct ledger_db *db, const void *arg)
 	ledger_db_bytes(db, c->settle_body, c->settle_body_len);
 	ledger_db_number(db, ledger_change_time(c->valid_before));
 	ledger_db_number(db, c->version);
+	ledger_db_text(db, c->identifier);
+	if (c->key != NULL)
+		ledger_db_bytes(db, c->key, LEDGER_KEY_BYTES);
+	else
+		ledger_db_text(db, NULL);
 	st = ledger_db_run(db, &changed);
 	if (st != ST_OK)
 		return st;
@@ -153,6 +158,23 @@ ledger_change_owed(struct ledger_db *db, const void *arg)
 	return step(db, LEDGER_SQL_OWED, m->identity, false, NULL);
 }
 
+static enum status
+put_answer(struct ledger_db *db, const struct ledger_move *m)
+{
+	ledger_db_start(db, LEDGER_SQL_ANSWER);
+	ledger_db_text(db, m->identity);
+	ledger_db_number(db, now());
+	ledger_db_number(db, m->http);
+	ledger_db_number(db, (int64_t)(strlen(m->headers) + m->body_len));
+	ledger_db_text(db, m->headers);
+	ledger_db_bytes(db, m->body, m->body_len);
+	if (m->unpacked > 0)
+		ledger_db_number(db, (int64_t)m->unpacked);
+	else
+		ledger_db_text(db, NULL);
+	return ledger_db_run(db, NULL);
+}
+
 enum status
 ledger_change_done(struct ledger_db *db, const void *arg)
 {
@@ -161,16 +183,19 @@ ledger_change_done(struct ledger_db *db, const void *arg)
 
 	if (st != ST_OK)
 		return st;
-	ledger_db_start(db, LEDGER_SQL_ANSWER);
-	ledger_db_text(db, m->identity);
-	ledger_db_number(db, now());
-	ledger_db_number(db, m->http);
-	ledger_db_number(db, (int64_t)(strlen(m->headers) + m->body_len));
-	ledger_db_text(db, m->headers);
-	ledger_db_bytes(db, m->body, m->body_len);
-	st = ledger_db_run(db, NULL);
+	st = put_answer(db, m);
 	/* DONE without its answer must not stay: ST_BUG undoes both. */
 	return st == ST_CONFLICT ? ST_BUG : st;
+}
+
+enum status
+ledger_change_given_up(struct ledger_db *db, const void *arg)
+{
+	const struct ledger_move *m = arg;
+	enum status st =
+	    step(db, LEDGER_SQL_GIVEN_UP, m->identity, false, NULL);
+
+	return st == ST_OK ? put_answer(db, m) : st;
 }
 
 /* The process that held these is gone. */
@@ -201,22 +226,56 @@ ledger_change_recovery(struct ledger_db *db, const void *arg)
 	return st;
 }
 
+/* Bytes of the answers that the next step deletes. */
+static enum status
+bytes_to_go(struct ledger_db *db, int64_t before, int64_t *out)
+{
+	enum status st = ST_BUG;
+
+	ledger_db_start(db, LEDGER_SQL_EXPIRE_BYTES);
+	ledger_db_number(db, before);
+	st = ledger_db_row(db);
+	*out = st == ST_OK ? ledger_db_get_number(db, 0) : 0;
+	ledger_db_end(db);
+	return st;
+}
+
+static enum status
+expire_unknown(struct ledger_db *db, int64_t at, int64_t *rows)
+{
+	enum status st = ST_BUG;
+
+	ledger_db_start(db, LEDGER_SQL_EXPIRE_UNKNOWN);
+	ledger_db_number(
+	    db, at < LEDGER_UNKNOWN_KEEP_S ? 0 : at - LEDGER_UNKNOWN_KEEP_S);
+	st = ledger_db_run(db, rows);
+	if (*rows > 0)
+		log_warn("ledger: %lld settlements stayed unknown for %d days, "
+			 "dropped",
+		    (long long)*rows, LEDGER_UNKNOWN_KEEP_S / 86400);
+	return st;
+}
+
 enum status
 ledger_change_expiry(struct ledger_db *db, const void *arg)
 {
 	const struct ledger_expiry *e = arg;
-	int64_t answers = 0, rows = 0;
-	enum status st = ST_BUG;
+	int64_t answers = 0, rows = 0, unknown = 0;
+	enum status st = bytes_to_go(db, e->before, e->freed);
 
-	ledger_db_start(db, LEDGER_SQL_EXPIRE_ANSWERS);
-	ledger_db_number(db, e->before);
-	st = ledger_db_run(db, &answers);
+	if (st == ST_OK) {
+		ledger_db_start(db, LEDGER_SQL_EXPIRE_ANSWERS);
+		ledger_db_number(db, e->before);
+		st = ledger_db_run(db, &answers);
+	}
 	if (st == ST_OK) {
 		ledger_db_start(db, LEDGER_SQL_EXPIRE_ROWS);
 		ledger_db_number(db, e->before);
 		ledger_db_number(db, e->now);
 		st = ledger_db_run(db, &rows);
 	}
-	*e->deleted = answers + rows;
+	if (st == ST_OK)
+		st = expire_unknown(db, e->now, &unknown);
+	*e->deleted = answers + rows + unknown;
 	return st;
 }

@@ -19,14 +19,16 @@ struct ledger_move {
 	const char *text; /* transaction, reason or facilitator */
 	int http;
 	const char *headers;
-	const char *body;
+	const char *body; /* as it is stored */
 	size_t body_len;
+	size_t unpacked; /* its length before it was packed; 0: it was not */
 };
 
 struct ledger_expiry {
 	int64_t before; /* what was changed or stored before this may go */
 	int64_t now;
 	int64_t *deleted; /* rows that went: 0 when nothing is left to do */
+	int64_t *freed;	  /* bytes of the answers among them */
 };
 
 /* SQLite's integers are signed; a time beyond them is "never" all the same. */
@@ -44,6 +46,7 @@ enum status ledger_change_failed(struct ledger_db *db, const void *arg);
 enum status ledger_change_running(struct ledger_db *db, const void *arg);
 enum status ledger_change_owed(struct ledger_db *db, const void *arg);
 enum status ledger_change_done(struct ledger_db *db, const void *arg);
+enum status ledger_change_given_up(struct ledger_db *db, const void *arg);
 /* arg is a struct ledger_expiry: one step of it */
 enum status ledger_change_expiry(struct ledger_db *db, const void *arg);
 /* arg is NULL: what ledger_open() mends */

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/own.h"
+#include "pay/ledger_schema.h"
 
 /* Another process (`tollbox payments`) holds the file for moments only. */
 #define BUSY_MS 5000
@@ -133,39 +134,62 @@ make_private(const char *path)
 	return ST_OK;
 }
 
-/* Make the tables in an empty file; refuse what is not ours or newer. */
+/* Is the file ours, or empty? Its version, 0 if it is empty. */
 static enum status
-migrate(const struct ledger_db *db, enum ledger_db_mode mode)
+read_version(const struct ledger_db *db, int64_t *version)
 {
-	int64_t app = 0, version = 0, tables = 0;
+	int64_t app = 0, tables = 0;
 	enum status st = ST_BUG;
 
 	st = pragma(db, "PRAGMA application_id", &app, NULL);
 	if (st == ST_OK)
-		st = pragma(db, "PRAGMA user_version", &version, NULL);
+		st = pragma(db, "PRAGMA user_version", version, NULL);
 	if (st == ST_OK)
 		st = pragma(
 		    db, "SELECT count(*) FROM sqlite_schema", &tables, NULL);
 	if (st != ST_OK)
 		return st;
-	if (app == LEDGER_SQL_APPLICATION && version == LEDGER_SQL_VERSION)
+	if (app == 0 && *version == 0 && tables == 0)
 		return ST_OK;
-	if (app == LEDGER_SQL_APPLICATION && version > LEDGER_SQL_VERSION) {
-		log_err("ledger: the store is of version %lld, this program "
-			"knows %d",
-		    (long long)version, LEDGER_SQL_VERSION);
-		return ST_IO;
-	}
-	if (app != 0 || version != 0 || tables != 0 ||
-	    mode != LEDGER_DB_WRITE) {
+	if (app != LEDGER_SCHEMA_APPLICATION || *version < 1) {
 		log_err("ledger: the store is no ledger");
 		return ST_IO;
 	}
+	if (*version > LEDGER_SCHEMA_VERSION) {
+		log_err("ledger: the store is of version %lld, this program "
+			"knows %d",
+		    (long long)*version, LEDGER_SCHEMA_VERSION);
+		return ST_IO;
+	}
+	return ST_OK;
+}
+
+/* Make the tables in an empty file, bring those of an older one up to date;
+ * refuse what is not ours or newer. */
+static enum status
+migrate(const struct ledger_db *db, enum ledger_db_mode mode)
+{
+	int64_t version = 0, was = 0;
+	enum status st = read_version(db, &version);
+
+	if (st != ST_OK || version == LEDGER_SCHEMA_VERSION)
+		return st;
+	if (mode != LEDGER_DB_WRITE) {
+		log_err("ledger: the store is %s",
+		    version == 0 ? "empty"
+				 : "an older program's; the service brings it "
+				   "up to date when it starts");
+		return ST_IO;
+	}
+	was = version;
 	st = exec(db, "schema", "BEGIN IMMEDIATE");
-	if (st == ST_OK)
-		st = exec(db, "schema", ledger_sql_schema());
+	for (; st == ST_OK && version < LEDGER_SCHEMA_VERSION; version++)
+		st = exec(db, "schema", ledger_schema_step((int)version));
 	if (st == ST_OK)
 		st = exec(db, "schema", "COMMIT");
+	if (st == ST_OK && was > 0)
+		log_info("ledger: the store was of version %lld, now %d",
+		    (long long)was, LEDGER_SCHEMA_VERSION);
 	return st;
 }
 

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/own.h"
+
 /* Columns of ROW in ledger_sql.c, in its order. */
 enum column {
 	COL_ID,
@@ -25,12 +27,28 @@ enum column {
 	COL_REASON,
 	COL_SETTLE_BODY,
 	COL_TRIES,
+	COL_IDENTIFIER,
+	COL_KEY,
 	/* of ledger_read_look() and _find() */
 	COL_ANSWER_HTTP,
 	/* of ledger_read_find() alone */
 	COL_ANSWER_HEADERS,
 	COL_ANSWER_BODY,
+	COL_ANSWER_UNPACKED,
 };
+
+static enum status
+read_key(struct ledger_db *db, struct ledger_row *out)
+{
+	OWN_FREE char *key = NULL;
+	size_t len = 0;
+	enum status st = ledger_db_get(db, COL_KEY, &key, &len);
+
+	out->keyed = st == ST_OK && len == sizeof(out->key);
+	if (out->keyed)
+		memcpy(out->key, key, sizeof(out->key));
+	return st;
+}
 
 static enum status
 read_row(struct ledger_db *db, struct ledger_row *out)
@@ -50,6 +68,7 @@ read_row(struct ledger_db *db, struct ledger_row *out)
 		{ COL_FACILITATOR, &out->facilitator },
 		{ COL_TRANSACTION, &out->transaction },
 		{ COL_REASON, &out->reason },
+		{ COL_IDENTIFIER, &out->identifier },
 	};
 	enum status st = ST_OK;
 	size_t i;
@@ -67,14 +86,17 @@ read_row(struct ledger_db *db, struct ledger_row *out)
 	if (st == ST_OK)
 		st = ledger_db_get(db, COL_SETTLE_BODY, &out->settle_body,
 		    &out->settle_body_len);
+	if (st == ST_OK)
+		st = read_key(db, out);
 	return st;
 }
 
 static enum status
-read_answer(struct ledger_db *db, struct ledger_row *out)
+read_answer(struct ledger_db *db, struct ledger_row *out, size_t *unpacked)
 {
 	enum status st = ST_BUG;
 
+	*unpacked = (size_t)ledger_db_get_number(db, COL_ANSWER_UNPACKED);
 	st = ledger_db_get(db, COL_ANSWER_HEADERS, &out->answer_headers, NULL);
 	if (st == ST_OK)
 		st = ledger_db_get(db, COL_ANSWER_BODY, &out->answer_body,
@@ -84,7 +106,7 @@ read_answer(struct ledger_db *db, struct ledger_row *out)
 
 static enum status
 read_one(struct ledger_db *db, enum ledger_sql query, const char *identity,
-    struct ledger_row *out)
+    struct ledger_row *out, size_t *unpacked)
 {
 	enum status st = ST_BUG;
 
@@ -98,7 +120,7 @@ read_one(struct ledger_db *db, enum ledger_sql query, const char *identity,
 		out->answer_http =
 		    (int)ledger_db_get_number(db, COL_ANSWER_HTTP);
 	if (st == ST_OK && query == LEDGER_SQL_FIND)
-		st = read_answer(db, out);
+		st = read_answer(db, out, unpacked);
 	ledger_db_end(db);
 	if (st != ST_OK)
 		ledger_row_free(out);
@@ -106,17 +128,69 @@ read_one(struct ledger_db *db, enum ledger_sql query, const char *identity,
 }
 
 enum status
-ledger_read_find(
-    struct ledger_db *db, const char *identity, struct ledger_row *out)
+ledger_read_find(struct ledger_db *db, const char *identity,
+    struct ledger_row *out, size_t *unpacked)
 {
-	return read_one(db, LEDGER_SQL_FIND, identity, out);
+	*unpacked = 0;
+	return read_one(db, LEDGER_SQL_FIND, identity, out, unpacked);
 }
 
 enum status
 ledger_read_look(
     struct ledger_db *db, const char *identity, struct ledger_row *out)
 {
-	return read_one(db, LEDGER_SQL_LOOK, identity, out);
+	size_t unused = 0;
+
+	return read_one(db, LEDGER_SQL_LOOK, identity, out, &unused);
+}
+
+/* The first column of the statement that was started. */
+static enum status
+read_identity(struct ledger_db *db, char **identity)
+{
+	enum status st = ledger_db_row(db);
+
+	if (st == ST_OK)
+		st = ledger_db_get(db, 0, identity, NULL);
+	return st;
+}
+
+enum status
+ledger_read_key(struct ledger_db *db, const uint8_t *key, const char *payer,
+    const char *request_digest, char **identity)
+{
+	enum status st = ST_BUG;
+
+	*identity = NULL;
+	ledger_db_start(db,
+	    payer != NULL ? LEDGER_SQL_KEY_OF_PAYER : LEDGER_SQL_KEY_OF_ANY);
+	ledger_db_bytes(db, key, LEDGER_KEY_BYTES);
+	if (payer != NULL)
+		ledger_db_text(db, payer);
+	ledger_db_text(db, request_digest);
+	st = read_identity(db, identity);
+	if (st == ST_OK && payer != NULL && ledger_db_get_number(db, 1) == 0) {
+		free(*identity);
+		*identity = NULL;
+		st = ST_CONFLICT;
+	}
+	ledger_db_end(db);
+	return st;
+}
+
+enum status
+ledger_read_identifier(struct ledger_db *db, const char *payer,
+    const char *identifier, char **identity)
+{
+	enum status st = ST_BUG;
+
+	*identity = NULL;
+	ledger_db_start(db, LEDGER_SQL_IDENTIFIER);
+	ledger_db_text(db, payer);
+	ledger_db_text(db, identifier);
+	st = read_identity(db, identity);
+	ledger_db_end(db);
+	return st;
 }
 
 enum status

@@ -3,19 +3,30 @@
 #ifndef LEDGER_READ_H
 #define LEDGER_READ_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/status.h"
 #include "pay/ledger.h"
 #include "pay/ledger_db.h"
 
-/* As ledger_find(). */
+/* As ledger_find(), but where *unpacked is not 0 the body is still packed, from
+ * that many bytes. */
 enum status ledger_read_find(struct ledger_db *db, const char *identity,
-    struct ledger_row *out) __attribute__((warn_unused_result));
+    struct ledger_row *out, size_t *unpacked)
+    __attribute__((warn_unused_result));
 
 /* As ledger_look(). */
 enum status ledger_read_look(struct ledger_db *db, const char *identity,
     struct ledger_row *out) __attribute__((warn_unused_result));
+
+/* As ledger_find_key() and ledger_find_identifier(). */
+enum status ledger_read_key(struct ledger_db *db, const uint8_t *key,
+    const char *payer, const char *request_digest, char **identity)
+    __attribute__((warn_unused_result));
+enum status ledger_read_identifier(struct ledger_db *db, const char *payer,
+    const char *identifier, char **identity)
+    __attribute__((warn_unused_result));
 
 /* The newest row with an id below *id, of one state (0: any), without its
  * answer; its id and identity (free it) go to *id and *identity. ST_OK,

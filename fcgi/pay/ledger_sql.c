@@ -12,72 +12,23 @@ _Static_assert(LEDGER_CLAIMED == 1 && LEDGER_SETTLING == 2 &&
 		   LEDGER_DONE == 7,
     "states are stored: never renumber");
 
-/* payment_identifier, idempotency_key (a hash) and next_try are for later
- * versions: nullable now, so that a file made today needs no migration.
- * Hashes of a chain's transactions are hex in any letter case: the same one
- * spelled otherwise must not pay twice, hence lower(). */
-static const char schema[] =
-    "CREATE TABLE payments ("
-    " id INTEGER PRIMARY KEY,"
-    " identity TEXT NOT NULL UNIQUE CHECK (identity <> ''),"
-    " state INTEGER NOT NULL CHECK (state BETWEEN 1 AND 7),"
-    " starts INTEGER NOT NULL DEFAULT 0"
-    "  CHECK (starts BETWEEN 0 AND " TEXT(
-	LEDGER_STARTS) "),"
-		       " tries INTEGER NOT NULL DEFAULT 0,"
-		       " next_try INTEGER,"
-		       " created INTEGER NOT NULL,"
-		       " changed INTEGER NOT NULL,"
-		       " valid_before INTEGER NOT NULL,"
-		       " version INTEGER NOT NULL,"
-		       " site TEXT NOT NULL,"
-		       " route TEXT NOT NULL,"
-		       " request_digest TEXT NOT NULL CHECK "
-		       "(length(request_digest) = 64),"
-		       " payer TEXT NOT NULL,"
-		       " network TEXT NOT NULL,"
-		       " asset TEXT NOT NULL,"
-		       " pay_to TEXT NOT NULL,"
-		       " amount TEXT NOT NULL,"
-		       " facilitator TEXT NOT NULL,"
-		       " txn TEXT CHECK (txn <> ''),"
-		       " reason TEXT,"
-		       " payment_identifier TEXT,"
-		       " idempotency_key BLOB,"
-		       " settle_body BLOB NOT NULL,"
-		       " CHECK ((txn IS NOT NULL) = (state IN (5, 6, 7))),"
-		       " CHECK (state <> 6 OR starts > 0)"
-		       ") STRICT;"
-		       "CREATE UNIQUE INDEX payments_txn ON payments (network, "
-		       "lower(txn))"
-		       " WHERE txn IS NOT NULL;"
-		       "CREATE INDEX payments_request"
-		       " ON payments (site, route, request_digest);"
-		       "CREATE INDEX payments_state ON payments (state, "
-		       "changed);"
-		       "CREATE TABLE answers ("
-		       " payment INTEGER PRIMARY KEY"
-		       "  REFERENCES payments (id) ON DELETE CASCADE,"
-		       " http INTEGER NOT NULL CHECK (http BETWEEN 100 AND "
-		       "599),"
-		       " bytes INTEGER NOT NULL,"
-		       " stored INTEGER NOT NULL,"
-		       " headers TEXT NOT NULL,"
-		       " body BLOB NOT NULL"
-		       ") STRICT;"
-		       "CREATE INDEX answers_age ON answers (stored, bytes);"
-		       "PRAGMA application_id = " TEXT(
-			   LEDGER_SQL_APPLICATION) ";"
-						   "PRAGMA user_version "
-						   "= " TEXT(
-						       LEDGER_SQL_VERSION) ";";
-
 /* In the order in which ledger_read.c takes the columns. */
 #define ROW                                                                    \
 	"SELECT p.id, p.identity, p.state, p.version, p.starts, p.created,"    \
 	" p.valid_before, p.site, p.route, p.request_digest, p.payer,"         \
 	" p.network, p.asset, p.pay_to, p.amount, p.facilitator, p.txn,"       \
-	" p.reason, p.settle_body, p.tries"
+	" p.reason, p.settle_body, p.tries, p.payment_identifier,"             \
+	" p.idempotency_key"
+
+/* Where valid_before is unknown, the longest that a payment may be valid (a
+ * day) stands for it. */
+#define END "iif(valid_before = 0, created + 86400, valid_before)"
+
+/* Those of owed payments stay. */
+#define OLD_ANSWERS                                                            \
+	"SELECT payment FROM answers WHERE stored < ?1"                        \
+	" AND (SELECT state FROM payments WHERE id = payment) = 7"             \
+	" ORDER BY stored, bytes, payment LIMIT " TEXT(LEDGER_SQL_EXPIRE_STEP)
 
 /* ?1 is the identity, ?2 the time, where nothing else is said. */
 static const char *const text[LEDGER_SQL_MAX] = {
@@ -88,13 +39,18 @@ static const char *const text[LEDGER_SQL_MAX] = {
 	[LEDGER_SQL_SAVE_UNDO] = "ROLLBACK TO change",
 	[LEDGER_SQL_SAVE_KEEP] = "RELEASE change",
 
-	/* ?3… in the order of struct ledger_claim */
+	/* ?3… in the order of struct ledger_claim. The index on keys leaves out
+	 * FAILED rows, but their key stays bound to their digest. */
 	[LEDGER_SQL_CLAIM] =
 	    "INSERT INTO payments (identity, created, changed, state, site,"
 	    " route, request_digest, payer, network, asset, pay_to, amount,"
-	    " facilitator, settle_body, valid_before, version)"
-	    " VALUES (?1, ?2, ?2, 1, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,"
-	    " ?12, ?13, ?14) ON CONFLICT (identity) DO NOTHING",
+	    " facilitator, settle_body, valid_before, version,"
+	    " payment_identifier, idempotency_key)"
+	    " SELECT ?1, ?2, ?2, 1, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,"
+	    " ?12, ?13, ?14, ?15, ?16"
+	    " WHERE NOT EXISTS (SELECT 1 FROM payments WHERE payer = ?6"
+	    "  AND idempotency_key = ?16 AND request_digest <> ?5)"
+	    " ON CONFLICT DO NOTHING",
 	[LEDGER_SQL_RELEASE] =
 	    "DELETE FROM payments WHERE identity = ?1 AND state = 1",
 
@@ -132,30 +88,40 @@ static const char *const text[LEDGER_SQL_MAX] = {
 	    " AND starts >= " TEXT(LEDGER_STARTS),
 	[LEDGER_SQL_OWED] = "UPDATE payments SET state = 5, changed = ?2"
 			    " WHERE identity = ?1 AND state = 6",
-	[LEDGER_SQL_DONE] =
-	    "UPDATE payments SET state = 7, changed = ?2 WHERE identity = ?1"
-	    " AND (state = 6 OR"
-	    "  state = 5 AND starts >= " TEXT(LEDGER_STARTS) ")",
-	/* ?3 HTTP status, ?4 bytes, ?5 headers, ?6 body */
+	[LEDGER_SQL_DONE] = "UPDATE payments SET state = 7, changed = ?2"
+			    " WHERE identity = ?1 AND state = 6",
+	[LEDGER_SQL_GIVEN_UP] =
+	    "UPDATE payments SET changed = ?2 WHERE identity = ?1"
+	    " AND state = 5 AND starts >= " TEXT(
+		LEDGER_STARTS) " AND NOT EXISTS (SELECT 1 FROM answers WHERE "
+			       "payment = id)",
+	/* ?3 HTTP status, ?4 bytes, ?5 headers, ?6 body, ?7 its length before
+	 * it was packed, or NULL */
 	[LEDGER_SQL_ANSWER] =
-	    "INSERT INTO answers (payment, stored, http, bytes, headers, body)"
-	    " SELECT id, ?2, ?3, ?4, ?5, ?6 FROM payments WHERE identity = ?1",
+	    "INSERT INTO answers (payment, stored, http, bytes, headers, body,"
+	    " unpacked) SELECT id, ?2, ?3, ?4, ?5, ?6, ?7"
+	    " FROM payments WHERE identity = ?1",
 
-	/* ?1 stored before this */
+	/* ?1 stored before this: the bytes of a step, and the step */
+	[LEDGER_SQL_EXPIRE_BYTES] =
+	    "SELECT coalesce(sum(bytes), 0) FROM answers"
+	    " WHERE payment IN (" OLD_ANSWERS ")",
 	[LEDGER_SQL_EXPIRE_ANSWERS] =
-	    "DELETE FROM answers WHERE payment IN (SELECT payment FROM answers"
-	    " WHERE stored < ?1 LIMIT " TEXT(LEDGER_SQL_EXPIRE_STEP) ")",
+	    "DELETE FROM answers WHERE payment IN (" OLD_ANSWERS ")",
 	/* ?1 changed before this (refused ones go as soon as nobody can use
-	 * them any more), ?2 now. Where valid_before is unknown, the
-	 * longest that a payment may be valid (a day) stands for it. */
+	 * them any more), ?2 now */
 	[LEDGER_SQL_EXPIRE_ROWS] =
 	    "DELETE FROM payments WHERE id IN (SELECT id FROM payments"
 	    " WHERE (state = 4 OR state = 7 AND changed < ?1)"
-	    " AND iif(valid_before = 0, created + 86400, valid_before)"
-	    "  < ?2 - " TEXT(
+	    " AND " END " < ?2 - " TEXT(
 		LEDGER_SQL_MARGIN_S) " AND NOT EXISTS (SELECT 1 FROM answers "
 				     "WHERE payment = id)"
 				     " LIMIT " TEXT(LEDGER_SQL_EXPIRE_STEP) ")",
+	/* ?1 now less LEDGER_UNKNOWN_KEEP_S */
+	[LEDGER_SQL_EXPIRE_UNKNOWN] =
+	    "DELETE FROM payments WHERE id IN (SELECT id FROM payments"
+	    " WHERE state = 3 AND " END " < ?1"
+	    " LIMIT " TEXT(LEDGER_SQL_EXPIRE_STEP) ")",
 
 	[LEDGER_SQL_LOST_CLAIMS] = "DELETE FROM payments WHERE state = 1",
 	/* ?1 time, ?2 reason */
@@ -166,12 +132,27 @@ static const char *const text[LEDGER_SQL_MAX] = {
 	[LEDGER_SQL_LOST_RUNS] =
 	    "UPDATE payments SET state = 5, changed = ?1 WHERE state = 6",
 
-	[LEDGER_SQL_FIND] = ROW ", a.http, a.headers, a.body FROM payments p"
+	[LEDGER_SQL_FIND] = ROW ", a.http, a.headers, a.body, a.unpacked"
+				" FROM payments p"
 				" LEFT JOIN answers a ON a.payment = p.id"
 				" WHERE p.identity = ?1",
 	[LEDGER_SQL_LOOK] = ROW ", a.http FROM payments p"
 				" LEFT JOIN answers a ON a.payment = p.id"
 				" WHERE p.identity = ?1",
+	/* ?1 key, ?2 payer, ?3 digest: the digest of his with this key */
+	[LEDGER_SQL_KEY_OF_PAYER] =
+	    "SELECT identity, request_digest = ?3 FROM payments"
+	    " WHERE idempotency_key = ?1 AND payer = ?2"
+	    " AND (state <> 4 OR request_digest <> ?3) ORDER BY id LIMIT 1",
+	/* ?1 key, ?2 digest: whoever's is furthest on, as states go */
+	[LEDGER_SQL_KEY_OF_ANY] =
+	    "SELECT identity FROM payments"
+	    " WHERE idempotency_key = ?1 AND request_digest = ?2 AND state <> 4"
+	    " ORDER BY state DESC, id LIMIT 1",
+	/* ?1 payer, ?2 identifier */
+	[LEDGER_SQL_IDENTIFIER] =
+	    "SELECT identity FROM payments"
+	    " WHERE payer = ?1 AND payment_identifier = ?2",
 	/* ?1 id below this */
 	[LEDGER_SQL_LIST] =
 	    ROW " FROM payments p WHERE p.id < ?1 ORDER BY p.id DESC LIMIT 1",
@@ -186,10 +167,4 @@ const char *
 ledger_sql_text(enum ledger_sql q)
 {
 	return text[q];
-}
-
-const char *
-ledger_sql_schema(void)
-{
-	return schema;
 }

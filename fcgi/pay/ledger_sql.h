@@ -1,10 +1,6 @@
-/* Every statement of the SQLite ledger, and its schema: text only. */
+/* Every statement of the SQLite ledger: text only. */
 #ifndef LEDGER_SQL_H
 #define LEDGER_SQL_H
-
-/* "Toll" in the file's header: tells our file from any other database. */
-#define LEDGER_SQL_APPLICATION 0x546f6c6c
-#define LEDGER_SQL_VERSION 1 /* of the schema, user_version */
 
 /* Seconds after valid_before in which a chain could still take a payment. */
 #define LEDGER_SQL_MARGIN_S 600
@@ -30,14 +26,20 @@ enum ledger_sql {
 	LEDGER_SQL_STARTS,
 	LEDGER_SQL_OWED,
 	LEDGER_SQL_DONE,
+	LEDGER_SQL_GIVEN_UP,
 	LEDGER_SQL_ANSWER,
+	LEDGER_SQL_EXPIRE_BYTES,
 	LEDGER_SQL_EXPIRE_ANSWERS,
 	LEDGER_SQL_EXPIRE_ROWS,
+	LEDGER_SQL_EXPIRE_UNKNOWN,
 	LEDGER_SQL_LOST_CLAIMS,
 	LEDGER_SQL_LOST_SETTLES,
 	LEDGER_SQL_LOST_RUNS,
 	LEDGER_SQL_FIND,
 	LEDGER_SQL_LOOK,
+	LEDGER_SQL_KEY_OF_PAYER,
+	LEDGER_SQL_KEY_OF_ANY,
+	LEDGER_SQL_IDENTIFIER,
 	LEDGER_SQL_LIST,
 	LEDGER_SQL_LIST_STATE,
 	LEDGER_SQL_BYTES,
@@ -46,8 +48,5 @@ enum ledger_sql {
 
 /* The text of q. Parameters ?1, ?2… are listed beside it. */
 const char *ledger_sql_text(enum ledger_sql q);
-
-/* What makes an empty file a ledger, for one transaction. */
-const char *ledger_sql_schema(void);
 
 #endif

@@ -13,7 +13,8 @@ node_least=18 # Debian 12's own
 demo=(gcc libc6-dev musl-tools make pkg-config git ca-certificates curl openssl
 	bubblewrap python3 util-linux
 	libfcgi-dev libcjson-dev libcurl4-openssl-dev libssl-dev
-	libsecp256k1-dev nettle-dev libseccomp-dev libinih-dev libsqlite3-dev)
+	libsecp256k1-dev nettle-dev libseccomp-dev libinih-dev libsqlite3-dev
+	zlib1g-dev)
 package=(debhelper dpkg-dev debootstrap lintian mandoc)
 bench=(libcmocka-dev r-base-core)
 tests=("${bench[@]}" libfcgi-bin clang clang-format clang-tidy

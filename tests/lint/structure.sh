@@ -31,7 +31,7 @@ done
 
 # A third-party header has one user: one file, or the files of one module.
 for lib in fcgiapp.h cjson/cJSON.h curl/curl.h sqlite3.h seccomp.h ini.h \
-	secp256k1.h nettle/sha3.h; do
+	secp256k1.h nettle/sha3.h zlib.h; do
 	users=$(grep -rlE "^#include <$lib>" fcgi --include='*.[ch]' |
 		sed -E 's|.*/([a-z0-9]+)[_.].*|\1|' | sort -u)
 	[ "$(wc -w <<<"$users")" -le 1 ] || [ "$lib" = cjson/cJSON.h ] ||

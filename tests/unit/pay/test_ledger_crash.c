@@ -44,7 +44,8 @@ enum op {
 	FAILED,
 	RUNNING,
 	OWED,
-	DONE
+	DONE,
+	GIVEN_UP
 };
 
 #define STEPS 12
@@ -55,7 +56,7 @@ static const enum op lives[][STEPS] = {
 	{ CLAIM, SETTLING, FAILED, SETTLING, SETTLED, RUNNING, OWED, RUNNING,
 	    DONE },
 	{ CLAIM, SETTLING, UNKNOWN, SETTLED, RUNNING, OWED, RUNNING, OWED,
-	    RUNNING, OWED, DONE },
+	    RUNNING, OWED, GIVEN_UP },
 	{ CLAIM, SETTLING, UNKNOWN, SETTLING, FAILED },
 };
 #define LIVES (sizeof(lives) / sizeof(lives[0]))
@@ -64,6 +65,7 @@ static const enum op lives[][STEPS] = {
 struct model {
 	int state; /* 0: no row */
 	int starts;
+	bool answered;
 };
 
 static void
@@ -77,10 +79,12 @@ model_step(struct model *m, enum op op)
 		[FAILED] = LEDGER_FAILED,
 		[RUNNING] = LEDGER_RUNNING,
 		[OWED] = LEDGER_SETTLED,
-		[DONE] = LEDGER_DONE };
+		[DONE] = LEDGER_DONE,
+		[GIVEN_UP] = LEDGER_SETTLED };
 
 	m->state = to[op];
 	m->starts += op == RUNNING;
+	m->answered = op == DONE || op == GIVEN_UP;
 }
 
 /* After the first n steps of a life, and the recovery. */
@@ -99,6 +103,14 @@ model_after(const enum op *life, int n)
 	if (m.state == LEDGER_RUNNING)
 		m.state = LEDGER_SETTLED;
 	return m;
+}
+
+/* Each payment has a key and an identifier of its own, of no other round. */
+static void
+key_of(uint8_t out[LEDGER_KEY_BYTES], const char *id)
+{
+	memset(out, 0, LEDGER_KEY_BYTES);
+	memcpy(out, id, strlen(id));
 }
 
 static size_t
@@ -132,6 +144,7 @@ struct work {
 static enum status
 apply(struct ledger *l, enum op op, const char *id, int number)
 {
+	uint8_t key[LEDGER_KEY_BYTES];
 	struct ledger_claim c = { .identity = id,
 		.site = "s",
 		.route = "/execute",
@@ -144,10 +157,13 @@ apply(struct ledger *l, enum op op, const char *id, int number)
 		.facilitator = "f",
 		.settle_body = id,
 		.settle_body_len = strlen(id),
+		.identifier = id,
+		.key = key,
 		.version = 2 };
 	OWN_FREE char *body = NULL;
 	size_t len = body_len(number);
 
+	key_of(key, id);
 	switch (op) {
 	case CLAIM:
 		return ledger_claim(l, &c);
@@ -171,6 +187,12 @@ apply(struct ledger *l, enum op op, const char *id, int number)
 			return ST_NOMEM;
 		fill_body(body, len, number);
 		return ledger_done(l, id, 200, "H: v\n", body, len);
+	case GIVEN_UP:
+		body = malloc(len + 1);
+		if (body == NULL)
+			return ST_NOMEM;
+		fill_body(body, len, number);
+		return ledger_given_up(l, id, 200, "H: v\n", body, len);
 	case END:
 		break;
 	}
@@ -234,6 +256,26 @@ struct check {
 	int rows;
 };
 
+/* Key and identifier lead to the payment as long as it is there; the key of a
+ * refused one is free. */
+static bool
+finds_key(struct ledger *l, const char *id, const struct model *want)
+{
+	uint8_t key[LEDGER_KEY_BYTES];
+	OWN_FREE char *by_key = NULL, *by_name = NULL;
+	enum status st, named;
+
+	key_of(key, id);
+	st = ledger_find_key(l, key, "p", DIGEST, &by_key);
+	named = ledger_find_identifier(l, "p", id, &by_name);
+	if ((want->state == 0) != (named == ST_NOT_FOUND) ||
+	    (want->state == 0 || want->state == LEDGER_FAILED) !=
+		(st == ST_NOT_FOUND))
+		return false;
+	return (by_key == NULL || strcmp(by_key, id) == 0) &&
+	       (by_name == NULL || strcmp(by_name, id) == 0);
+}
+
 /* Is what the store holds what n steps leave? */
 static bool
 matches(
@@ -253,7 +295,11 @@ matches(
 		ok = false;
 	if (ok && want.state >= LEDGER_SETTLED)
 		ok = r.transaction != NULL && strcmp(r.transaction, id) == 0;
-	if (ok && want.state == LEDGER_DONE) {
+	if (ok)
+		ok = finds_key(l, id, &want);
+	if (ok && st == ST_OK && !want.answered)
+		ok = r.answer_http == 0;
+	if (ok && want.answered) {
 		fill_body(body, body_len(number), number);
 		ok = r.answer_http == 200 &&
 		     r.answer_body_len == body_len(number) &&

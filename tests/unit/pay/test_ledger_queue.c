@@ -87,6 +87,8 @@ insert(struct ledger_db *db, const char *identity)
 	ledger_db_bytes(db, NULL, 0);
 	ledger_db_number(db, 0);
 	ledger_db_number(db, 2);
+	ledger_db_text(db, NULL);
+	ledger_db_text(db, NULL);
 	return ledger_db_run(db, NULL);
 }
 
