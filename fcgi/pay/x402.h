@@ -154,6 +154,10 @@ void x402_put_requirement(struct buf *out, const struct x402_requirement *req,
  * a v1 payment does not say which asset it is for. */
 bool x402_put_fits(const struct x402_requirement *req, size_t i, int version);
 
+/* The extension payment-identifier as we offer it, a member of `extensions`:
+ * "payment-identifier":{"info":…,"schema":…} */
+void x402_put_identifier(struct buf *out);
+
 /* The v2 PaymentRequired object as JSON (before base64). error may be NULL:
  * left out. Those with not_v2 are left out. extensions: the value of that
  * member as JSON, or NULL; the same in the two below. */

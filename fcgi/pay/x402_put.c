@@ -128,6 +128,20 @@ x402_put_requirement(struct buf *out, const struct x402_requirement *req,
 }
 
 void
+x402_put_identifier(struct buf *out)
+{
+	json_key(out, "payment-identifier");
+	/* Word for word what released clients and servers know (x402.md
+	 * 5.2). */
+	buf_adds(out,
+	    "{\"info\":{\"required\":false},\"schema\":{\"$schema\":"
+	    "\"https://json-schema.org/draft/2020-12/schema\",\"type\":"
+	    "\"object\",\"properties\":{\"required\":{\"type\":\"boolean\"},"
+	    "\"id\":{\"type\":\"string\",\"minLength\":16,\"maxLength\":128,"
+	    "\"pattern\":\"^[a-zA-Z0-9_-]+$\"}},\"required\":[\"required\"]}}");
+}
+
+void
 x402_put_required(struct buf *out, const struct x402_requirement *req, size_t n,
     const struct x402_resource *res, const char *error,
     const struct buf *extensions)

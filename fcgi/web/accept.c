@@ -240,6 +240,21 @@ accept_choose(struct accept_choice *out, const struct x402_payment *p,
 }
 
 void
+accept_find(struct accept_choice *out, const char *network, const char *asset,
+    const struct accept *list, size_t n)
+{
+	const struct accept *a = &list[0];
+
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(list[i].network, network) == 0 &&
+		    strcmp(list[i].asset, asset) == 0)
+			a = &list[i];
+	*out = (struct accept_choice){
+		.accept = a, .by = a->by, .fallback = a->fallback
+	};
+}
+
+void
 accept_chosen(struct x402_requirement *out, const struct accept_choice *c,
     uint64_t micros)
 {

@@ -58,6 +58,11 @@ struct accept_choice {
 void accept_choose(struct accept_choice *out, const struct x402_payment *p,
     const struct accept *list, size_t n);
 
+/* The element for that network and asset, as it was claimed once; where there
+ * is none any more, the first. */
+void accept_find(struct accept_choice *out, const char *network,
+    const char *asset, const struct accept *list, size_t n);
+
 /* The requirement of a choice. */
 void accept_chosen(struct x402_requirement *out, const struct accept_choice *c,
     uint64_t micros);

@@ -24,11 +24,11 @@ struct context {
 	struct flight *flight;
 	struct quota *quota;
 	_Atomic uint64_t body_bytes; /* held by all requests together */
-	/* Bytes of stored answers, and of those that runs may still add. */
-	_Atomic uint64_t answers_kept;
+	/* Bytes that the answers of runs under way may have at most. */
 	_Atomic uint64_t answers_due;
-	/* Threads that work on payments, waiting ones included, and how many
-	 * may: the rest stay free for what is answered at once. */
+	/* Threads that work on payments, but for those that wait for a twin in
+	 * flight, and how many may: the rest stay free for what is answered at
+	 * once. */
 	_Atomic size_t paying;
 	size_t max_paying;
 };

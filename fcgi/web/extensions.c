@@ -52,6 +52,9 @@ put(struct buf *out, struct offers *o, const struct x402_requirement *req,
 	buf_addc(out, '{');
 	json_key(out, OFFER_KEY);
 	offer_put(out, o->of, o->index, n);
+	/* Version 1 has no place in a payment for it to come back in. */
+	if (version == 2)
+		x402_put_identifier(out);
 	buf_addc(out, '}');
 }
 

@@ -1,6 +1,8 @@
 /*
- * One at a time for each payment: twins of a running request wait here without
- * holding a run slot, then look into the ledger again (api.md section 10).
+ * One at a time for each payment and each Idempotency-Key: twins of a running
+ * request wait here without holding a run slot, then look into the ledger again
+ * (api.md section 10). Who takes both takes the key first, one of each at most:
+ * so nobody waits in a circle.
  */
 #ifndef FLIGHT_H
 #define FLIGHT_H
@@ -10,9 +12,12 @@
 
 #include "base/status.h"
 
+/* A twin waits as long as the longest run it may be waiting for. */
+#define FLIGHT_TWIN_WAIT_MS 600000u
+
 struct flight;
 
-/* At most max_waiting threads wait at once, over all payments. */
+/* At most max_waiting threads wait at once, over all keys. */
 enum status flight_open(struct flight **out, size_t max_waiting)
     __attribute__((warn_unused_result));
 void flight_close(struct flight *f);

@@ -39,6 +39,10 @@
 
 #define SPARE_THREADS 24
 #define FREE_THREADS 8 /* of these never taken by payments */
+/* More that may all wait for twins: a client's retries, or an agent's many
+ * copies of one request, get the answer and not a 503. A waiting thread costs
+ * some 20 KB. */
+#define TWIN_THREADS 64
 #define THREAD_STACK (512u << 10)
 #define SMALL_BODY (512u << 10)
 #define LARGE_BLOCK (1 << 20)
@@ -212,7 +216,7 @@ static enum status
 workers_start(struct gate *g, const struct gate_fds *fds)
 {
 	size_t tcp = fds->listen_tcp >= 0 ? g->ctx.conf->max_runs + 8 : 0;
-	size_t unix_n = g->ctx.conf->max_runs + SPARE_THREADS;
+	size_t unix_n = g->ctx.conf->max_runs + SPARE_THREADS + TWIN_THREADS;
 	pthread_attr_t attr;
 	enum status st = ST_OK;
 
@@ -285,24 +289,12 @@ boxer_news(struct gate *g, int control)
 	client_attach(g->ctx.boxer, fd);
 }
 
-/* What the running sum says may drift from what is stored; now and then it is
- * set right. */
-static void
-count_answers(struct gate *g)
-{
-	uint64_t kept = 0;
-
-	if (ledger_answer_bytes(g->ctx.ledger, &kept) == ST_OK)
-		atomic_store(&g->ctx.answers_kept, kept);
-}
-
 static void
 expire(struct gate *g)
 {
 	if (ledger_expire(g->ctx.ledger, (uint64_t)time(NULL), ANSWER_AGE_S) !=
 	    ST_OK)
 		log_warn("the ledger could not expire old answers");
-	count_answers(g);
 	/* Large bodies come and go; what they took is given back. */
 	(void)malloc_trim(0);
 }
@@ -368,8 +360,7 @@ open_all(struct gate *g, const struct conf *c, int boxer)
 	if (st == ST_OK)
 		st = sites_watch(g->ctx.sites, s, FIRST_LOOK_MS);
 	if (st == ST_OK)
-		st = flight_open(
-		    &g->ctx.flight, (size_t)c->max_runs + SPARE_THREADS / 2);
+		st = flight_open(&g->ctx.flight, TWIN_THREADS);
 	if (st == ST_OK)
 		st = quota_open(&g->ctx.quota, c, g->ctx.max_paying);
 	if (st == ST_OK)
@@ -412,7 +403,6 @@ gate_serve(const struct conf *c, const struct gate_fds *fds)
 	if (st == ST_OK)
 		st = workers_start(&g, fds);
 	if (st == ST_OK) {
-		count_answers(&g);
 		if (io_write_all(fds->ready, "R", 1) != ST_OK)
 			log_warn("super does not listen for readiness");
 		close(fds->ready);

@@ -243,6 +243,7 @@ http_accept(
 	q->payment_repeated = repeated(q, "HTTP_PAYMENT_SIGNATURE=") ||
 			      repeated(q, "HTTP_X_PAYMENT=");
 	q->idempotency_key = http_param(q, "HTTP_IDEMPOTENCY_KEY");
+	q->key_repeated = repeated(q, "HTTP_IDEMPOTENCY_KEY=");
 	q->remote_addr = param_or(q, "REMOTE_ADDR", "");
 	request_id(q->id, http_param(q, "REQUEST_ID"));
 	length_parse(q, http_param(q, "CONTENT_LENGTH"));

@@ -26,6 +26,7 @@ struct http_request {
 	const char *x_payment;
 	bool payment_repeated; /* a payment header came more than once */
 	const char *idempotency_key;
+	bool key_repeated; /* it came more than once */
 	const char *remote_addr;
 	char id[65]; /* request id: the web server's, else made here */
 	bool length_known;

@@ -35,12 +35,16 @@ too_large(struct fault *f)
 
 /* Visible ASCII, 32 to 128 characters (api.md section 10). */
 static enum status
-check_key(const char *key, struct fault *f)
+check_key(const struct http_request *q, struct fault *f)
 {
+	const char *key = q->idempotency_key;
 	size_t n = key == NULL ? 0 : strlen(key);
 
 	if (key == NULL)
 		return ST_OK;
+	if (q->key_repeated)
+		return fault_set(f, ST_SANDBOX_INVALID_REQUEST,
+		    "Idempotency-Key is given more than once");
 	for (size_t i = 0; key[i] != '\0'; i++)
 		if (key[i] < '!' || key[i] > '~')
 			n = 0;
@@ -66,7 +70,7 @@ intake_read(struct intake *in, const struct http_request *q, struct fault *f)
 	    strcmp(q->content_encoding, "identity") != 0)
 		return fault_set(f, ST_REQUEST_BAD_ENCODING,
 		    "Content-Encoding must be identity");
-	st = check_key(q->idempotency_key, f);
+	st = check_key(q, f);
 	if (st != ST_OK)
 		return st;
 	if (want > SMALL_BODY) {

@@ -18,6 +18,24 @@ perform_answer_bytes(const struct job *j)
 	return j->limits.output_bytes * 6 + result_extras_most(j) + (64u << 10);
 }
 
+enum status
+perform_hold(struct run *r)
+{
+	uint64_t worst = perform_answer_bytes(&r->job);
+	uint64_t held, kept = 0;
+
+	held = atomic_fetch_add(&r->g->answers_due, worst);
+	r->answer_held = worst;
+	/* In this order: an answer that is kept meanwhile counts twice rather
+	 * than not at all. */
+	if (ledger_answer_bytes(r->g->ledger, &kept) != ST_OK)
+		return fault_set(&r->f, ST_SERVICE_INTERNAL_FAILURE, "ledger");
+	if (held + worst + kept > r->g->conf->answer_bytes)
+		return fault_set(&r->f, ST_SERVICE_BUSY,
+		    "no room for another answer that would have to be kept");
+	return ST_OK;
+}
+
 static void
 on_chunk(void *ctx, int stream, const uint8_t *data, size_t len)
 {
@@ -62,30 +80,37 @@ result_of(const struct run *r)
 		.request_digest = r->in.digest,
 		.payer = r->payer,
 		.amount = r->amount,
-		.network = r->req.network,
-		.asset = r->req.asset,
+		.network = r->network,
+		.asset = r->asset,
 		.transaction = r->transaction,
 		.issued_at = (uint64_t)time(NULL),
 	};
 }
 
+/* The payment response of a success. */
 static void
-put_headers(struct http_reply *a, const struct run *r)
+put_response(struct http_reply *a, const struct run *r)
 {
 	const struct answer_settlement settlement = {
-		.version = r->pay.version,
-		.network = r->req.network,
+		.version = r->version,
+		.network = r->network,
 		.payer = r->payer,
 		.transaction = r->transaction,
 		.issued_at = r->settled_at,
 	};
 
+	answer_payment_response(a, r->site, r->q->path, &settlement);
+}
+
+static void
+put_headers(struct http_reply *a, const struct run *r)
+{
 	buf_clear(&a->headers);
 	a->status = 200;
 	http_header(a, "Content-Type", "application/json");
 	http_header(a, "Cache-Control", "private, no-store");
 	http_header(a, "Vary", "Accept");
-	answer_payment_response(a, r->site, r->q->path, &settlement);
+	put_response(a, r);
 }
 
 /* From here on the status is told: what fails now is an event. */
@@ -116,12 +141,34 @@ keep_answer(struct run *r)
 		buf_cstr(&a->headers), buf_cstr(&a->body),
 		a->body.len) != ST_OK)
 		return fault_set(&r->f, ST_SERVICE_INTERNAL_FAILURE, "ledger");
-	atomic_fetch_add(&r->g->answers_kept, a->body.len);
 	return ST_OK;
 }
 
-/* The run could not start on our side: it stays owed, until the starts are
- * used up; then the 500 is what is kept. */
+/* No start worked and there is none left. The answer says so from now on; the
+ * row stays owed, so that the operator finds it. */
+static enum status
+give_up(struct run *r)
+{
+	struct http_reply *a = r->a;
+
+	log_err("refund needed: %s: no start worked", buf_cstr(&r->identity));
+	fault_set(&r->f, ST_SANDBOX_SETUP_FAILED,
+	    "the sandbox could not be started %d times; the payment stays on "
+	    "record for a refund",
+	    LEDGER_STARTS);
+	answer_error(a, &r->f);
+	put_response(a, r);
+	if (buf_status(&a->headers) != ST_OK || buf_status(&a->body) != ST_OK ||
+	    ledger_given_up(r->g->ledger, buf_cstr(&r->identity), a->status,
+		buf_cstr(&a->headers), buf_cstr(&a->body),
+		a->body.len) != ST_OK)
+		return fault_set(&r->f, ST_SERVICE_INTERNAL_FAILURE, "ledger");
+	r->given_up = true;
+	return r->f.st;
+}
+
+/* The run could not start on our side, or its answer is lost: it stays owed,
+ * until the starts are used up. */
 static enum status
 lost(struct run *r)
 {
@@ -131,24 +178,14 @@ lost(struct run *r)
 	if (ledger_owed(r->g->ledger, buf_cstr(&r->identity)) != ST_OK)
 		log_err(
 		    "ledger: cannot mark %s as owed", buf_cstr(&r->identity));
+	if (r->starts >= LEDGER_STARTS)
+		return give_up(r);
 	if (why.st != ST_SANDBOX_UNAVAILABLE)
 		why.st = ST_SANDBOX_SETUP_FAILED;
 	return fault_set(&r->f, why.st,
 	    "%s; the payment stays good: repeat the same request with the "
 	    "same payment, it is not charged again",
 	    why.message);
-}
-
-/* No more starts. The row stays as it is, owed, so that the operator finds it
- * and this answer is the same each time. */
-static enum status
-given_up(struct run *r)
-{
-	log_err("refund needed: %s: no start worked", buf_cstr(&r->identity));
-	return fault_set(&r->f, ST_SANDBOX_SETUP_FAILED,
-	    "the sandbox could not be started %d times; the payment stays on "
-	    "record for a refund",
-	    LEDGER_STARTS);
 }
 
 static enum status
@@ -166,8 +203,8 @@ put_result(struct run *r)
 	return result_put(&a->body, &res);
 }
 
-void
-perform_replay(struct run *r, const struct ledger_row *row)
+static void
+replay(struct run *r, const struct ledger_row *row)
 {
 	struct result res = {
 		.payer = row->payer,
@@ -187,6 +224,24 @@ perform_replay(struct run *r, const struct ledger_row *row)
 	stream_begin(&r->live, r->q, r->a, &payment, NULL);
 }
 
+enum status
+perform_replay(struct run *r)
+{
+	struct ledger_row row = { .state = LEDGER_STATE_MAX };
+	enum status st =
+	    ledger_find(r->g->ledger, buf_cstr(&r->identity), &row);
+
+	if (st != ST_OK)
+		fault_set(&r->f, ST_SERVICE_INTERNAL_FAILURE, "ledger");
+	else if (row.answer_body == NULL)
+		st = fault_set(&r->f, ST_PAYMENT_REPLAYED,
+		    "this payment's answer was kept 24 hours and has expired");
+	else
+		replay(r, &row);
+	ledger_row_free(&row);
+	return st;
+}
+
 void
 perform_tell(struct run *r, enum status st)
 {
@@ -199,17 +254,17 @@ perform_tell(struct run *r, enum status st)
 }
 
 enum status
-perform(struct run *r, const char *amount)
+perform(struct run *r)
 {
 	const char *id = buf_cstr(&r->identity);
 	enum status st = ledger_running(r->g->ledger, id);
 
-	r->amount = amount;
 	r->settled_at = (uint64_t)time(NULL);
 	if (st == ST_TOO_BIG)
-		return given_up(r);
+		return give_up(r);
 	if (st != ST_OK)
 		return fault_set(&r->f, ST_SERVICE_INTERNAL_FAILURE, "ledger");
+	r->starts++;
 	run_state_stage_end(r, RUN_STAGE_CLAIM);
 	for (int i = 0; i < 2; i++) {
 		buf_free(&r->streams[i]);

@@ -3,9 +3,13 @@
  * of it. Each step hands on or fills the fault; the order is api.md section 1:
  *
  *   read body -> payment header? -> decode, identity, signature
+ *   -> one at a time per Idempotency-Key -> what it was used for before
  *   -> one at a time per payment (flight) -> ledger look-up: a row decides
  *   -> body -> requirements, time window -> claim -> run slot -> settle
  *   -> run (its output told live, if asked for) -> answer kept -> answer sent
+ *
+ * Without a payment header only an Idempotency-Key can get further than the
+ * 402, and only to a payment that was claimed for the very same request.
  *
  * Crash rules: CLAIMED is durable before anything is sent, SETTLING before the
  * facilitator is called, RUNNING before the program starts, DONE before the
@@ -23,17 +27,16 @@
 #include "pay/ledger.h"
 #include "pay/x402.h"
 #include "web/answer.h"
-#include "web/flight.h"
 #include "web/perform.h"
 #include "web/quota.h"
+#include "web/repeat.h"
 #include "web/request.h"
 #include "web/run_state.h"
 #include "web/settle.h"
+#include "web/turn.h"
 
 /* The claim must outlast what is still to come before settle is sent. */
 #define WINDOW_MARGIN_S 4
-/* A twin waits as long as the longest run it may be waiting for. */
-#define TWIN_WAIT_MS 600000u
 
 /* The requirement of the tier that the body asks for. */
 static void
@@ -42,6 +45,18 @@ set_requirement(struct run *r, const struct site_tier *t)
 	r->tier = t;
 	accept_chosen(&r->req, &r->choice, t->price_micros);
 	u256_text(r->price, &r->req.amount);
+}
+
+/* What the rest goes by once it is clear what is, or was, claimed. */
+static void
+set_claimed(struct run *r, const char *amount, const char *network,
+    const char *asset, int version, int starts)
+{
+	r->amount = amount;
+	r->network = network;
+	r->asset = asset;
+	r->version = version;
+	r->starts = starts;
 }
 
 /* Step 4: decode; identity; signature. Needs the asset only that the payment
@@ -170,6 +185,8 @@ claim(struct run *r)
 		.settle_body = buf_cstr(&r->settle_body),
 		.settle_body_len = r->settle_body.len,
 		.version = r->pay.version,
+		.identifier = r->pay.identifier,
+		.key = r->keyed ? r->key : NULL,
 	};
 	enum status st;
 
@@ -178,33 +195,19 @@ claim(struct run *r)
 	st = ledger_claim(r->g->ledger, &c);
 	if (st == ST_CONFLICT)
 		return fault_set(&r->f, ST_PAYMENT_REPLAYED,
-		    "this payment is being used by another request");
+		    "this payment, or its payment-identifier, is being used by "
+		    "another request");
 	if (st != ST_OK)
 		return fault_set(&r->f, ST_SERVICE_INTERNAL_FAILURE, "ledger");
-	return ST_OK;
-}
-
-/* Room for the largest answer that this run may leave, held until it is kept:
- * an answer that was paid for must find its place (api.md section 10). */
-static enum status
-hold_answer(struct run *r)
-{
-	uint64_t worst = perform_answer_bytes(&r->job);
-	uint64_t held;
-
-	held = atomic_fetch_add(&r->g->answers_due, worst);
-	r->answer_held = worst;
-	if (held + worst + atomic_load(&r->g->answers_kept) >
-	    r->g->conf->answer_bytes)
-		return fault_set(&r->f, ST_SERVICE_BUSY,
-		    "no room for another answer that would have to be kept");
+	set_claimed(
+	    r, r->price, r->req.network, r->req.asset, r->pay.version, 0);
 	return ST_OK;
 }
 
 static enum status
 reserve(struct run *r)
 {
-	enum status st = hold_answer(r);
+	enum status st = perform_hold(r);
 
 	if (st != ST_OK)
 		return st;
@@ -218,17 +221,16 @@ reserve(struct run *r)
 }
 
 static enum status
-settle(struct run *r, const char *body, size_t body_len, const char *amount,
-    bool again)
+settle(struct run *r, const char *body, size_t body_len, bool again)
 {
 	struct settle_ask ask = {
 		.identity = buf_cstr(&r->identity),
 		.body = body,
 		.body_len = body_len,
 		.payer = r->payer[0] == '\0' ? NULL : r->payer,
-		.network = r->req.network,
-		.network_v1 = x402_v1_name(r->req.network),
-		.amount = amount,
+		.network = r->network,
+		.network_v1 = x402_v1_name(r->network),
+		.amount = r->amount,
 		.other = r->other,
 		.again = again,
 		.call_us = &r->facilitator_us,
@@ -240,29 +242,6 @@ settle(struct run *r, const char *body, size_t body_len, const char *amount,
 	    &r->transaction, r->reason, r->g->ledger, r->by, &ask, &r->f);
 	run_state_stage_end(r, RUN_STAGE_SETTLE);
 	return st;
-}
-
-/* We hold the flight, so a row in the middle of something was left there by a
- * write that failed: read it as a restart would. */
-static enum status
-mend_row(struct run *r, struct ledger_row *row)
-{
-	const char *id = buf_cstr(&r->identity);
-	enum status st = ST_OK;
-
-	if (row->state == LEDGER_CLAIMED) {
-		st = ledger_release(r->g->ledger, id);
-		row->state = LEDGER_STATE_MAX;
-	} else if (row->state == LEDGER_SETTLING) {
-		st = ledger_unknown(r->g->ledger, id, "left in settling");
-		row->state = LEDGER_UNKNOWN;
-	} else if (row->state == LEDGER_RUNNING) {
-		st = ledger_owed(r->g->ledger, id);
-		row->state = LEDGER_SETTLED;
-	}
-	if (st != ST_OK)
-		return fault_set(&r->f, ST_SERVICE_INTERNAL_FAILURE, "ledger");
-	return ST_OK;
 }
 
 /* Who has to be asked about a payment that was sent somewhere before: the very
@@ -291,36 +270,16 @@ settle_row(struct run *r, const struct ledger_row *row)
 		st = x402_window(&r->pay, (uint64_t)time(NULL), 0, &r->f);
 	if (st != ST_OK)
 		return st;
-	return settle(r, row->settle_body, row->settle_body_len, row->amount,
-	    row->tries > 0);
+	return settle(
+	    r, row->settle_body, row->settle_body_len, row->tries > 0);
 }
 
-/* The stored answer, read only now that it is known to be due: it may be
- * large. */
+/* May this payment have what its row says? The key was asked already where it
+ * led to the row. */
 static enum status
-replay(struct run *r)
+check_row(struct run *r)
 {
-	struct ledger_row row = { .state = LEDGER_STATE_MAX };
-	enum status st =
-	    ledger_find(r->g->ledger, buf_cstr(&r->identity), &row);
-
-	if (st != ST_OK)
-		fault_set(&r->f, ST_SERVICE_INTERNAL_FAILURE, "ledger");
-	else if (row.answer_body == NULL)
-		st = fault_set(&r->f, ST_PAYMENT_REPLAYED,
-		    "this payment's answer was kept 24 hours and has expired");
-	else
-		perform_replay(r, &row);
-	ledger_row_free(&row);
-	return st;
-}
-
-/* The row of a payment that we know decides, whatever the body's price or the
- * clock say by now (api.md section 1, step 5). */
-static enum status
-run_known(struct run *r, struct ledger_row *row)
-{
-	enum status st = ST_BUG;
+	const struct ledger_row *row = &r->row;
 
 	if (!same_request(r, row))
 		return fault_set(&r->f, ST_PAYMENT_REPLAYED,
@@ -330,9 +289,23 @@ run_known(struct run *r, struct ledger_row *row)
 		return fault_set(&r->f, ST_PAYMENT_INVALID,
 		    "payload.signature is not the one this payment was made "
 		    "with");
+	return repeat_allowed(r, row);
+}
+
+/* The row of a payment that we know decides, whatever the body's price or the
+ * clock say by now (api.md section 1, step 5). */
+static enum status
+run_known(struct run *r)
+{
+	struct ledger_row *row = &r->row;
+	enum status st = ST_BUG;
+
 	snprintf(r->payer, sizeof(r->payer), "%s", row->payer);
-	if (row->state == LEDGER_DONE)
-		return replay(r);
+	set_claimed(r, row->amount, row->network, row->asset, row->version,
+	    row->starts);
+	/* An owed run that was given up has an answer too. */
+	if (row->state == LEDGER_DONE || row->answer_http != 0)
+		return perform_replay(r);
 	st = parse_body(r);
 	run_state_stage_end(r, RUN_STAGE_PARSE);
 	if (st == ST_OK && row->state != LEDGER_SETTLED)
@@ -346,15 +319,17 @@ run_known(struct run *r, struct ledger_row *row)
 		r->transaction = OWN_STEAL(row->transaction);
 	else
 		st = settle_row(r, row);
-	return st == ST_OK ? perform(r, row->amount) : st;
+	return st == ST_OK ? perform(r) : st;
 }
 
 /* Steps 6 to 8 for a payment never seen before. */
 static enum status
 run_new(struct run *r)
 {
-	enum status st = parse_body(r);
+	enum status st = repeat_identifier(r);
 
+	if (st == ST_OK)
+		st = parse_body(r);
 	run_state_stage_end(r, RUN_STAGE_PARSE);
 	if (st != ST_OK)
 		return st;
@@ -375,58 +350,87 @@ run_new(struct run *r)
 			    buf_cstr(&r->identity));
 		return st;
 	}
-	st = settle(
-	    r, buf_cstr(&r->settle_body), r->settle_body.len, r->price, false);
+	st = settle(r, buf_cstr(&r->settle_body), r->settle_body.len, false);
+	return st == ST_OK ? perform(r) : st;
+}
+
+/* The payment that an earlier request with this key brought decides, not the
+ * one that may have come now: a client that signs anew each time pays once.
+ * *hit: it did. */
+static enum status
+run_by_key(struct run *r, bool *hit)
+{
+	OWN_FREE char *earlier = NULL;
+	enum status st = repeat_find(&earlier, r);
+
+	*hit = st != ST_OK || earlier != NULL;
+	if (st != ST_OK || earlier == NULL)
+		return st;
+	buf_clear(&r->identity);
+	buf_adds(&r->identity, earlier);
+	if (buf_status(&r->identity) != ST_OK)
+		return fault_set(&r->f, ST_SERVICE_INTERNAL_FAILURE, "memory");
+	st = turn_take(r);
 	if (st != ST_OK)
 		return st;
-	return perform(r, r->price);
+	if (r->row.state != LEDGER_STATE_MAX && r->row.state != LEDGER_FAILED) {
+		accept_find(&r->choice, r->row.network, r->row.asset,
+		    r->site->accepts, r->site->n_accepts);
+		return run_known(r);
+	}
+	/* Released or refused since we looked: it is no run any more. */
+	*hit = false;
+	run_state_leave(r);
+	buf_clear(&r->identity);
+	if (r->paid && x402_identity(&r->identity, &r->pay, &r->req) != ST_OK)
+		return fault_set(&r->f, ST_SERVICE_INTERNAL_FAILURE, "memory");
+	return ST_OK;
 }
 
 static enum status
-run_in_turn(struct run *r)
+run_by_payment(struct run *r)
 {
-	struct ledger_row row = { .state = LEDGER_STATE_MAX };
-	enum status st;
+	enum status st = ST_BUG;
 
-	st = flight_enter(r->g->flight, buf_cstr(&r->identity), TWIN_WAIT_MS);
-	if (st != ST_OK)
-		return fault_set(&r->f, ST_SERVICE_BUSY,
-		    "too many requests wait for runs already under way");
-	r->in_flight = true;
-	st = ledger_look(r->g->ledger, buf_cstr(&r->identity), &row);
-	run_state_stage_end(r, RUN_STAGE_CHECK);
+	st = turn_take(r);
+	if (st == ST_OK && r->row.state == LEDGER_STATE_MAX)
+		return run_new(r);
 	if (st == ST_OK)
-		st = mend_row(r, &row);
-	else if (st != ST_NOT_FOUND)
-		fault_set(&r->f, ST_SERVICE_INTERNAL_FAILURE, "ledger");
-	if (st == ST_NOT_FOUND ||
-	    (st == ST_OK && row.state == LEDGER_STATE_MAX))
-		st = run_new(r);
-	else if (st == ST_OK)
-		st = run_known(r, &row);
-	ledger_row_free(&row);
-	return st;
+		st = check_row(r);
+	return st == ST_OK ? run_known(r) : st;
 }
 
-/* A payment whose signature holds may wait for its twin, a slot or the
- * facilitator, but not all threads at once: 402s and /health stay quick. */
+/* Step 3: what to pay, whatever the body holds. */
 static enum status
-run_payment(struct run *r)
+offer(struct run *r)
 {
-	enum status st = read_payment(r);
+	enum status st = quota_address(r->g->quota, r->q, &r->f);
 
 	if (st != ST_OK)
 		return st;
-	if (atomic_fetch_add(&r->g->paying, 1) >= r->g->max_paying)
-		st = fault_set(&r->f, ST_SERVICE_BUSY,
-		    "too many requests wait for a run; nothing was charged "
-		    "for this one");
-	else
-		st = run_in_turn(r);
+	r->tier = request_price(r->site, buf_cstr(&r->in.body), r->in.body.len);
+	return fault_set(&r->f, ST_PAYMENT_REQUIRED, "Payment required");
+}
+
+static enum status
+run_request(struct run *r)
+{
+	bool hit = false;
+	enum status st = ST_OK;
+
+	if (r->paid)
+		st = read_payment(r);
+	if (st == ST_OK)
+		st = repeat_init(r);
+	if (st == ST_OK)
+		st = turn_key(r);
+	if (st == ST_OK)
+		st = run_by_key(r, &hit);
+	if (st == ST_OK && !hit)
+		st = r->paid ? run_by_payment(r) : offer(r);
 	/* A slow reader of a stream holds this thread only, but it counts. */
 	run_state_release(r);
 	perform_tell(r, st);
-	atomic_fetch_sub(&r->g->paying, 1);
 	return st;
 }
 
@@ -436,8 +440,8 @@ static void
 refuse(struct run *r)
 {
 	const struct answer_settlement settlement = {
-		.version = r->pay.version,
-		.network = r->req.network,
+		.version = r->version,
+		.network = r->network,
 		.payer = r->payer,
 		.reason = r->reason,
 		.transaction = "",
@@ -445,6 +449,8 @@ refuse(struct run *r)
 
 	if (r->f.st == ST_OK)
 		r->f.st = ST_BUG;
+	if (r->given_up)
+		return;
 	if (status_api(r->f.st)->http != 402) {
 		answer_error(r->a, &r->f);
 		return;
@@ -453,18 +459,6 @@ refuse(struct run *r)
 	    r->tier != NULL ? r->tier : &r->site->tiers[0], r->q->path, &r->f);
 	if (r->f.st == ST_PAYMENT_SETTLEMENT_FAILED)
 		answer_payment_response(r->a, r->site, r->q->path, &settlement);
-}
-
-/* Step 3: what to pay, whatever the body holds. */
-static void
-offer(struct run *r)
-{
-	if (quota_address(r->g->quota, r->q, &r->f) == ST_OK) {
-		r->tier = request_price(
-		    r->site, buf_cstr(&r->in.body), r->in.body.len);
-		fault_set(&r->f, ST_PAYMENT_REQUIRED, "Payment required");
-	}
-	refuse(r);
 }
 
 void
@@ -477,15 +471,13 @@ run_paid(struct http_reply *a, struct context *g, const struct site *s,
 	run_state_init(&r, a, g, s, q);
 	st = intake_read(&r.in, q, &r.f);
 	run_state_stage_end(&r, RUN_STAGE_READ);
-	if (st == ST_OK && q->payment_signature == NULL &&
-	    q->x_payment == NULL) {
-		offer(&r);
-	} else {
-		if (st == ST_OK)
-			st = run_payment(&r);
-		if (st != ST_OK)
-			refuse(&r);
+	if (st == ST_OK)
+		st = run_request(&r);
+	if (st != ST_OK)
+		refuse(&r);
+	/* Who only asks what it costs is no news. */
+	if (r.paid ||
+	    (st != ST_PAYMENT_REQUIRED && st != ST_EXECUTE_IP_RATE_LIMITED))
 		run_state_log(&r, st);
-	}
 	run_state_free(&r);
 }

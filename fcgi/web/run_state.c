@@ -28,6 +28,7 @@ run_state_init(struct run *r, struct http_reply *a, struct context *g,
 	r->g = g;
 	r->site = s;
 	r->q = q;
+	r->paid = q->payment_signature != NULL || q->x_payment != NULL;
 	r->mark = io_now_us();
 	intake_init(&r->in, g);
 	buf_init(&r->identity, IDENTITY_BYTES);
@@ -39,11 +40,20 @@ run_state_init(struct run *r, struct http_reply *a, struct context *g,
 }
 
 void
-run_state_release(struct run *r)
+run_state_leave(struct run *r)
 {
 	if (r->in_flight)
 		flight_leave(r->g->flight, buf_cstr(&r->identity));
 	r->in_flight = false;
+}
+
+void
+run_state_release(struct run *r)
+{
+	run_state_leave(r);
+	if (r->in_key_turn)
+		flight_leave(r->g->flight, r->key_turn);
+	r->in_key_turn = false;
 	if (r->counted)
 		quota_payer_leave(r->g->quota, r->payer, r->q, r->settling);
 	r->counted = false;
@@ -56,6 +66,9 @@ run_state_free(struct run *r)
 	client_release(r->slot);
 	atomic_fetch_sub(&r->g->answers_due, r->answer_held);
 	run_state_release(r);
+	if (r->working)
+		atomic_fetch_sub(&r->g->paying, 1);
+	ledger_row_free(&r->row);
 	x402_payment_free(&r->pay);
 	job_free(&r->job);
 	free(r->transaction);

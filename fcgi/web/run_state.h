@@ -1,4 +1,5 @@
-/* All of one paid run, shared by run.c, perform.c and run_state.c only. */
+/* All of one paid run, shared by run.c, repeat.c, perform.c and run_state.c
+ * only. */
 #ifndef RUN_STATE_H
 #define RUN_STATE_H
 
@@ -11,6 +12,7 @@
 #include "box/client.h"
 #include "box/job.h"
 #include "pay/facilitator.h"
+#include "pay/ledger.h"
 #include "pay/x402.h"
 #include "web/context.h"
 #include "web/http.h"
@@ -41,12 +43,21 @@ struct run {
 
 	struct intake in;
 
+	bool paid; /* a payment came with it: pay, signature */
 	struct x402_payment pay;
 	enum x402_signed signature;
+	/* Of the payment that the request is about: its own, or the one that an
+	 * earlier request with the same key brought. */
 	struct buf identity;
 	bool in_flight;
 	bool counted;  /* as a run of this payer */
 	bool settling; /* it came that far */
+	bool keyed;    /* an Idempotency-Key came with it, hashed: */
+	uint8_t key[LEDGER_KEY_BYTES];
+	char key_turn[80]; /* its name in flight */
+	bool in_key_turn;
+	bool working;	       /* it counts among the threads that do */
+	struct ledger_row row; /* as the turn found it */
 
 	struct job job;
 	const struct site_tier *tier;
@@ -60,7 +71,13 @@ struct run {
 	char payer[128];
 	struct buf settle_body;
 	char *transaction;
-	const char *amount;		 /* as charged; once it is settled */
+	/* As claimed, borrowed from req and tier, or from row. */
+	const char *amount;
+	const char *network;
+	const char *asset;
+	int version;			 /* of x402, for the payment response */
+	int starts;			 /* of its run so far */
+	bool given_up;			 /* they are used up, and *a says so */
 	uint64_t settled_at;		 /* known to be; Unix seconds */
 	char reason[FACILITATOR_REASON]; /* of a refused settlement */
 	struct client_slot *slot;
@@ -78,6 +95,8 @@ struct run {
 
 void run_state_init(struct run *r, struct http_reply *a, struct context *g,
     const struct site *s, const struct http_request *q);
+/* The payment's turn in flight ends, if it was ours. */
+void run_state_leave(struct run *r);
 /* The work is done: twins waiting in flight wake up, and what the request held
  * of the budget of bodies goes back. */
 void run_state_release(struct run *r);

@@ -1,7 +1,7 @@
 // What the tests act on: one chain with a facilitator, the fault proxy before it, and one stack that was started by run.sh
 // with the TOLLBOX_* settings of a facilitator that is not its own.
 import assert from "node:assert/strict";
-import { chmodSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -167,6 +167,13 @@ export async function createWorld() {
       boxer: commandHas(/tollbox boxer|\bboxer$/)[0],
       bwrap: commandHas(/bwrap/),
     };
+  };
+
+  /** All that the stack has written: its log, and the ledger's files as text. */
+  world.written = () => {
+    const state = join(folder, "state");
+    const ledger = readdirSync(state).filter((name) => name.startsWith("ledger.db")).map((name) => readFileSync(join(state, name), "latin1"));
+    return { log: readFileSync(world.logFile, "utf8"), ledger: ledger.join("") };
   };
 
   world.health = async () => {

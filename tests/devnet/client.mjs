@@ -6,6 +6,7 @@
 import { readFileSync } from "node:fs";
 import { wrapFetchWithPayment, x402Client } from "@x402/fetch";
 import { registerExactEvmScheme } from "@x402/evm/exact/client";
+import { appendPaymentIdentifierToExtensions } from "@x402/extensions/payment-identifier";
 import { privateKeyToAccount } from "viem/accounts";
 import { encodeHeader, readAnswer, requestInit, trustingFetch, watchPayments } from "./fetch.mjs";
 import { isProgram, readOptions } from "./foreground.mjs";
@@ -25,9 +26,17 @@ export {
   signV2,
 } from "./sign.mjs";
 
-/** The official client around `baseFetch`: a fetch that pays when it is asked to. */
-export function payingFetch(key, baseFetch = fetch) {
+/**
+ * The official client around `baseFetch`: a fetch that pays when it is asked to. `paymentId`: with the released extension
+ * payment-identifier, where the seller offers it.
+ */
+export function payingFetch(key, baseFetch = fetch, { paymentId } = {}) {
   const client = registerExactEvmScheme(new x402Client(), { signer: privateKeyToAccount(key) });
+  if (paymentId) {
+    client.onBeforePaymentCreation(async ({ paymentRequired }) => {
+      appendPaymentIdentifierToExtensions(paymentRequired.extensions ?? {}, paymentId);
+    });
+  }
   return wrapFetchWithPayment(baseFetch, client);
 }
 
@@ -41,9 +50,9 @@ export async function paymentFor(required, key) {
  * One paid request → what readAnswer says, and `payment`, the header {name, value} that was sent (null when none was).
  * `body`: an object goes as JSON. `ca`: a file of CA certificates. `fetchOptions`: for fetch, a signal for instance.
  */
-export async function payV2({ url, key, method, body, headers, ca, fetchOptions }) {
+export async function payV2({ url, key, method, body, headers, ca, fetchOptions, paymentId }) {
   const watched = watchPayments(trustingFetch(ca), fetchOptions);
-  const response = await payingFetch(key, watched.fetch)(url, requestInit({ method, body, headers }));
+  const response = await payingFetch(key, watched.fetch, { paymentId })(url, requestInit({ method, body, headers }));
   return { ...(await readAnswer(response)), payment: watched.seen.payment };
 }
 

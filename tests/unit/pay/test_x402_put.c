@@ -298,12 +298,42 @@ test_extra(void **state)
 	assert_non_null(strstr(buf_cstr(&b), "base-sepolia"));
 }
 
+/* What is offered stands as it is, and the payment's id in its right form. */
+static void
+test_extensions(void **state)
+{
+	struct x402_requirement req = help_requirement();
+	struct x402_resource res = help_resource();
+	struct buf b, more;
+	const char *at;
+
+	(void)state;
+	buf_init(&b, 65536);
+	buf_init(&more, 1024);
+	buf_addc(&more, '{');
+	x402_put_identifier(&more);
+	buf_addc(&more, '}');
+	x402_put_required(&b, &req, 1, &res, NULL, &more);
+	at = strstr(buf_cstr(&b), "}],\"extensions\":{\"payment-identifier\":");
+	assert_non_null(at);
+	assert_string_equal(at + strlen("}],\"extensions\":"),
+	    "{\"payment-identifier\":{\"info\":{\"required\":false},\"schema\":"
+	    "{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\","
+	    "\"type\":\"object\",\"properties\":{\"required\":{\"type\":"
+	    "\"boolean\"},\"id\":{\"type\":\"string\",\"minLength\":16,"
+	    "\"maxLength\":128,\"pattern\":\"^[a-zA-Z0-9_-]+$\"}},\"required\":"
+	    "[\"required\"]}}}}");
+	buf_free(&b);
+	buf_free(&more);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_required_vector),
 		cmocka_unit_test(test_required),
+		cmocka_unit_test(test_extensions),
 		cmocka_unit_test(test_required_v1),
 		cmocka_unit_test(test_extra),
 		cmocka_unit_test(test_v1_ascii),

@@ -68,6 +68,8 @@ required(void **state)
 	assert_non_null(strstr(buf_cstr(&a.headers), "no-store"));
 	v2 = header_json(&a.headers, "PAYMENT-REQUIRED");
 	names_are(v2, "x402Version error resource accepts extensions");
+	names_are(
+	    json_get(v2, "extensions"), "offer-receipt payment-identifier");
 	e = json_first(json_get(v2, "accepts"));
 	names_are(
 	    e, "scheme network amount asset payTo maxTimeoutSeconds extra");

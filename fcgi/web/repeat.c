@@ -1,0 +1,104 @@
+#include "web/repeat.h"
+
+#include <openssl/crypto.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/hex.h"
+#include "base/jcs.h"
+#include "base/own.h"
+
+/* Longer than any site, route and key together. */
+#define NAMED_KEY 4096
+
+static enum status
+ledger_trouble(struct run *r)
+{
+	return fault_set(&r->f, ST_SERVICE_INTERNAL_FAILURE, "ledger");
+}
+
+/* The key is a secret and is kept as a hash only. Site and route are hashed
+ * with it: elsewhere the same key is another one. */
+static enum status
+hash_key(struct run *r)
+{
+	OWN_BUF struct buf b;
+	char hex[2 * LEDGER_KEY_BYTES + 1];
+	enum status st = ST_BUG;
+
+	buf_init(&b, NAMED_KEY);
+	buf_addf(&b, "tollbox idempotency key\n%s\n%s\n%s",
+	    r->site->conf.public_url, r->q->path, r->q->idempotency_key);
+	st = buf_status(&b);
+	if (st == ST_OK)
+		st = jcs_sha256(hex, b.data, b.len);
+	if (st == ST_OK)
+		st = hex_decode(r->key, sizeof(r->key), hex);
+	if (st != ST_OK)
+		return st;
+	snprintf(r->key_turn, sizeof(r->key_turn), "key/%s", hex);
+	r->keyed = true;
+	return ST_OK;
+}
+
+enum status
+repeat_init(struct run *r)
+{
+	if (r->q->idempotency_key != NULL && hash_key(r) != ST_OK)
+		return fault_set(
+		    &r->f, ST_SERVICE_INTERNAL_FAILURE, "Idempotency-Key");
+	return ST_OK;
+}
+
+enum status
+repeat_find(char **identity, struct run *r)
+{
+	/* Where the payer is not known, the body must be the same: the key and
+	 * it are proof enough, as they are without any payment. */
+	const char *payer = r->payer[0] != '\0' ? r->payer : NULL;
+	enum status st = ST_BUG;
+
+	*identity = NULL;
+	if (!r->keyed)
+		return ST_OK;
+	st = ledger_find_key(
+	    r->g->ledger, r->key, payer, r->in.digest, identity);
+	if (st == ST_CONFLICT)
+		return fault_set(&r->f, ST_PAYMENT_REPLAYED,
+		    "this Idempotency-Key was used for another body; nothing "
+		    "was charged for this one");
+	if (st != ST_OK && st != ST_NOT_FOUND)
+		return ledger_trouble(r);
+	return ST_OK;
+}
+
+enum status
+repeat_allowed(struct run *r, const struct ledger_row *row)
+{
+	if (!row->keyed ||
+	    (r->keyed && CRYPTO_memcmp(r->key, row->key, sizeof(r->key)) == 0))
+		return ST_OK;
+	return fault_set(&r->f, ST_PAYMENT_REPLAYED,
+	    "this payment's run was asked for with an Idempotency-Key; send "
+	    "the same request with the same key");
+}
+
+enum status
+repeat_identifier(struct run *r)
+{
+	OWN_FREE char *other = NULL;
+	enum status st = ST_BUG;
+
+	if (r->pay.identifier == NULL || r->payer[0] == '\0')
+		return ST_OK;
+	st = ledger_find_identifier(
+	    r->g->ledger, r->payer, r->pay.identifier, &other);
+	if (st == ST_NOT_FOUND)
+		return ST_OK;
+	if (st != ST_OK)
+		return ledger_trouble(r);
+	return fault_set(&r->f, ST_PAYMENT_REPLAYED,
+	    "this payment-identifier was used with another payment; send that "
+	    "one again, or take a new id");
+}

@@ -1,0 +1,30 @@
+/*
+ * Is a request an earlier one again? What a payer knows his request by besides
+ * the payment: Idempotency-Key and payment-identifier (api.md section 10).
+ */
+#ifndef REPEAT_H
+#define REPEAT_H
+
+#include "base/status.h"
+#include "pay/ledger.h"
+#include "web/run_state.h"
+
+/* Hash the request's key, if it has one. ST_OK; else f. */
+enum status repeat_init(struct run *r) __attribute__((warn_unused_result));
+
+/* The payment that the key was used with before. ST_OK: *identity (free it) or
+ * NULL: there is none, or none that counts. ST_PAYMENT_REPLAYED: the payer used
+ * the key for another body. f is set where it is not ST_OK. */
+enum status repeat_find(char **identity, struct run *r)
+    __attribute__((warn_unused_result));
+
+/* May this request have what the row bought? What was signed is public
+ * afterwards, so a run that was asked for with a key is only for who has it. */
+enum status repeat_allowed(struct run *r, const struct ledger_row *row)
+    __attribute__((warn_unused_result));
+
+/* Is the payment's identifier still free? ST_OK; ST_PAYMENT_REPLAYED. */
+enum status repeat_identifier(struct run *r)
+    __attribute__((warn_unused_result));
+
+#endif

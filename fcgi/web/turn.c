@@ -1,0 +1,86 @@
+#include "web/turn.h"
+
+#include <stdatomic.h>
+
+#include "web/flight.h"
+
+enum status
+turn_key(struct run *r)
+{
+	enum status st = ST_BUG;
+
+	if (!r->keyed)
+		return ST_OK;
+	st = flight_enter(r->g->flight, r->key_turn, FLIGHT_TWIN_WAIT_MS);
+	if (st != ST_OK)
+		return fault_set(&r->f, ST_SERVICE_BUSY,
+		    "too many requests wait for runs already under way");
+	r->in_key_turn = true;
+	return ST_OK;
+}
+
+/* We hold the flight, so a row in the middle of something was left there by a
+ * write that failed: read it as a restart would. */
+static enum status
+mend_row(struct run *r)
+{
+	struct ledger_row *row = &r->row;
+	const char *id = buf_cstr(&r->identity);
+	enum status st = ST_OK;
+
+	if (row->state == LEDGER_CLAIMED) {
+		st = ledger_release(r->g->ledger, id);
+		row->state = LEDGER_STATE_MAX;
+	} else if (row->state == LEDGER_SETTLING) {
+		st = ledger_unknown(r->g->ledger, id, "left in settling");
+		row->state = LEDGER_UNKNOWN;
+	} else if (row->state == LEDGER_RUNNING) {
+		st = ledger_owed(r->g->ledger, id);
+		row->state = LEDGER_SETTLED;
+	}
+	if (st != ST_OK)
+		return fault_set(&r->f, ST_SERVICE_INTERNAL_FAILURE, "ledger");
+	return ST_OK;
+}
+
+/* A payment whose signature holds may wait for a slot or the facilitator, but
+ * not all threads at once: 402s and /health stay quick. */
+static enum status
+count(struct run *r)
+{
+	if (r->working)
+		return ST_OK;
+	r->working = true;
+	if (atomic_fetch_add(&r->g->paying, 1) >= r->g->max_paying)
+		return fault_set(&r->f, ST_SERVICE_BUSY,
+		    "too many requests wait for a run; nothing was charged "
+		    "for this one");
+	return ST_OK;
+}
+
+enum status
+turn_take(struct run *r)
+{
+	enum status st;
+
+	ledger_row_free(&r->row);
+	r->row.state = LEDGER_STATE_MAX;
+	st = flight_enter(
+	    r->g->flight, buf_cstr(&r->identity), FLIGHT_TWIN_WAIT_MS);
+	if (st != ST_OK)
+		return fault_set(&r->f, ST_SERVICE_BUSY,
+		    "too many requests wait for runs already under way");
+	r->in_flight = true;
+	st = count(r);
+	if (st != ST_OK)
+		return st;
+	st = ledger_look(r->g->ledger, buf_cstr(&r->identity), &r->row);
+	run_state_stage_end(r, RUN_STAGE_CHECK);
+	if (st == ST_NOT_FOUND) {
+		r->row.state = LEDGER_STATE_MAX;
+		return ST_OK;
+	}
+	if (st != ST_OK)
+		return fault_set(&r->f, ST_SERVICE_INTERNAL_FAILURE, "ledger");
+	return mend_row(r);
+}
