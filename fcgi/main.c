@@ -17,9 +17,11 @@
 #include "base/status.h"
 #include "check.h"
 #include "drop.h"
+#include "pay/keyring.h"
 #include "pay/ledger.h"
 #include "role.h"
 #include "super.h"
+#include "verify.h"
 
 #define CONF_PATH "/etc/tollbox/tollbox.conf"
 #define PRINT_BYTES (1u << 20)
@@ -40,11 +42,12 @@ static const char usage[] =
     "  payments [--state S] the ledger's payments, newest first; S is one of\n"
     "                       claimed settling unknown failed settled (or owed)\n"
     "                       running done\n"
-    "  version\n"
+    "  rotate-keys          new signing keys; old ones stay "
+    "published\n" VERIFY_USAGE "  version\n"
     "  help\n"
     "\n"
-    "FILE is " CONF_PATH " if that is there. The environment\n"
-    "(TOLLBOX_*) wins over it.\n";
+    "The settings are read from " CONF_PATH " if that is\n"
+    "there and no -c is given. The environment (TOLLBOX_*) wins over them.\n";
 
 extern char **environ;
 
@@ -151,8 +154,8 @@ print_payment(void *ctx, const char *identity, const struct ledger_row *row)
 	return ferror(stdout) == 0;
 }
 
-/* The ledger's files are the service user's: what root would make beside them,
- * the service could not open. */
+/* The ledger and the keys are the service user's: what root would make beside
+ * them, the service could not open. */
 static enum status
 become_user(const struct conf *c)
 {
@@ -214,6 +217,29 @@ payments(const struct options *o)
 }
 
 static int
+rotate_keys(const struct options *o)
+{
+	struct conf *c = NULL;
+	struct fault f = { .st = ST_OK };
+	enum status st;
+
+	log_open("rotate-keys", LOG_LEVEL_ERR);
+	st = load(&c, o);
+	if (st == ST_OK)
+		st = become_user(c);
+	if (st == ST_OK) {
+		st = keyring_rotate(c->state_dir, &f);
+		if (st == ST_OK)
+			puts("there are new signing keys; the service takes "
+			     "them at its next start");
+		else
+			log_err("%s", f.message);
+	}
+	conf_free(c);
+	return st == ST_OK ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+static int
 version(const struct options *o)
 {
 	(void)o;
@@ -239,6 +265,7 @@ static const struct command {
 	{ "check", check, false, false },
 	{ "config", config, false, false },
 	{ "payments", payments, false, true },
+	{ "rotate-keys", rotate_keys, false, false },
 	{ "version", version, false, false },
 	{ "help", help, false, false },
 	{ "--version", version, false, false },
@@ -288,6 +315,9 @@ run(int argc, char **argv)
 	if (strcmp(argv[1], ROLE_GATE) == 0 || strcmp(argv[1], ROLE_BOXER) == 0)
 		return role_run(argc, argv) == ST_OK ? EXIT_SUCCESS
 						     : EXIT_FAILURE;
+	/* It needs no settings, and is for callers as well. */
+	if (strcmp(argv[1], "verify-receipt") == 0)
+		return verify_command(argc, argv);
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (strcmp(commands[i].name, argv[1]) == 0)
 			cmd = &commands[i];

@@ -165,9 +165,11 @@ struct frame {
 	bool object;
 };
 
-/* Begin v; if memory fails it is written empty into the failed out. */
+/* Begin v, leaving out its member `without` (NULL: none); if memory fails it is
+ * written empty into the failed out. */
 static void
-frame_open(struct frame *f, struct buf *out, const struct cJSON *v)
+frame_open(struct frame *f, struct buf *out, const struct cJSON *v,
+    const char *without)
 {
 	size_t i = 0;
 
@@ -182,7 +184,9 @@ frame_open(struct frame *f, struct buf *out, const struct cJSON *v)
 		return;
 	}
 	for (v = json_first(v); v != NULL; v = json_next(v))
-		f->items[i++] = v;
+		if (without == NULL || strcmp(json_name(v), without) != 0)
+			f->items[i++] = v;
+	f->n = i;
 	if (f->object)
 		qsort(f->items, f->n, ITEM_BYTES, compare_members);
 }
@@ -242,17 +246,18 @@ put_scalar(struct buf *out, const struct cJSON *v)
 		buf_adds(out, "null");
 }
 
-void
-jcs_write(struct buf *out, const struct cJSON *v)
+static void
+put_value(struct buf *out, const struct cJSON *v, const char *without)
 {
 	struct frame frames[JSON_SCAN_DEPTH]; /* json_parse()'s limit */
 	size_t depth = 0;
 
 	for (;;) {
 		if (json_is_object(v) || json_is_array(v))
-			frame_open(&frames[depth++], out, v);
+			frame_open(&frames[depth++], out, v, without);
 		else
 			put_scalar(out, v);
+		without = NULL; /* only the outermost object's */
 		while (
 		    depth > 0 && frames[depth - 1].done == frames[depth - 1].n)
 			frame_close(&frames[--depth], out);
@@ -260,6 +265,18 @@ jcs_write(struct buf *out, const struct cJSON *v)
 			break;
 		v = frame_next(&frames[depth - 1], out);
 	}
+}
+
+void
+jcs_write(struct buf *out, const struct cJSON *v)
+{
+	put_value(out, v, NULL);
+}
+
+void
+jcs_write_without(struct buf *out, const struct cJSON *obj, const char *name)
+{
+	put_value(out, obj, name);
 }
 
 enum status

@@ -13,6 +13,10 @@ struct cJSON;
  * out. */
 void jcs_write(struct buf *out, const struct cJSON *v);
 
+/* The same of an object without its member `name`, if it has that. */
+void jcs_write_without(
+    struct buf *out, const struct cJSON *obj, const char *name);
+
 /* A double as ECMAScript's Number::toString writes it. d must be finite. */
 void jcs_number(struct buf *out, double d);
 

@@ -1,8 +1,10 @@
 // Signed receipts and offers (api.md section 6), checked by npm's `jose` and by the released `@x402/extensions`.
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import { calculateJwkThumbprint, compactVerify, createLocalJWKSet, createRemoteJWKSet, decodeProtectedHeader } from "../devnet/node_modules/jose/dist/webapi/index.js";
 import {
   decodeSignedOffers,
@@ -26,10 +28,18 @@ import { assertCommon, members } from "./shape.mjs";
 import { openStream, NDJSON } from "./streams.mjs";
 import { HELLO, siteSettings } from "./world.mjs";
 
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const TOLLBOX = resolve(ROOT, process.env.TOLLBOX_TEST_B ?? "build", "tollbox");
 const EXTENSION = "offer-receipt";
 const PYTHON = (source, more) => JSON.stringify({ runtime: "python3", source, ...more });
 const DID_PATH = "/.well-known/did.json";
 const JWKS_PATH = "/.well-known/jwks.json";
+
+/** → {status, out, errors} */
+const tollbox = (...args) =>
+  new Promise((done) => {
+    execFile(TOLLBOX, args, { encoding: "utf8" }, (error, out, errors) => done({ status: error?.code ?? 0, out, errors }));
+  });
 
 /** Every place of a JSON value → [the value with that place changed] */
 function* changes(value) {
@@ -275,7 +285,119 @@ export default async function receipts(test, world) {
     }
   });
 
+  // ---- tollbox verify-receipt
+
+  const folder = mkdtempSync(join(tmpdir(), "tollbox-test."));
+  const file = (name, content) => {
+    const path = join(folder, name);
+    writeFileSync(path, typeof content === "string" || Buffer.isBuffer(content) ? content : JSON.stringify(content));
+    return path;
+  };
+
+  await test("verify-receipt: an answer, with the keys that the issuer publishes over https", async () => {
+    const { answer, body } = await world.run({ runtime: "python3", source: "print(7)\n7", evaluate: true });
+    const args = [file("answer", answer.bytes), "--request", file("request", body), "--ca", world.stack.ca];
+    const said = await tollbox("verify-receipt", ...args);
+    assert.equal(said.status, 0, said.out + said.errors);
+    assert.deepEqual(said.out.match(/^ok +\w+/gm), ["ok    receipt", "ok    signature", "ok    request", "ok    answer"]);
+    assert.ok(said.out.includes(`issued by ${answer.json.receipt.issuer}\n`));
+    assert.equal((await tollbox("verify-receipt", ...args.slice(0, 3))).status, 3, "a certificate that it does not know");
+  });
+
+  await test("verify-receipt: offline, a receipt alone, and as the header carries it", async () => {
+    const { receipt, answer, body } = await world.run(HELLO);
+    const did = await get(DID_PATH);
+    for (const [name, keys] of [["jwks", world.jwks], ["did", did.text]]) {
+      for (const [form, content] of [["plain", receipt], ["coded", Buffer.from(JSON.stringify(receipt)).toString("base64url")]]) {
+        const said = await tollbox("verify-receipt", file(form, content), "--jwks", file(name, keys));
+        assert.equal(said.status, 0, said.out + said.errors);
+        assert.match(said.out, /^- +request: not looked at/m);
+        assert.match(said.out, /^- +answer: not looked at/m);
+      }
+    }
+    const all = ["--jwks", `${world.stack.http}${JWKS_PATH}`, "--request", file("request", body), "--answer", file("answer", answer.bytes)];
+    const said = await tollbox("verify-receipt", file("plain", receipt), ...all);
+    assert.equal(said.status, 0, said.out + said.errors);
+    assert.doesNotMatch(said.out, /not looked at/);
+  });
+
+  await test("verify-receipt: any change fails, and it says what", async () => {
+    const { answer, body } = await world.run({ runtime: "python3", source: "print(8)" });
+    const { receipt } = answer.json;
+    const jwks = file("jwks", world.jwks);
+    const [header, mac] = receipt.signature.split("..");
+    const spelled = (text) => Buffer.from(text).toString("base64url");
+    const { kid } = JSON.parse(Buffer.from(header, "base64url"));
+    const cases = [
+      [{ ...answer.json, stdout: "9\n" }, body, /FAIL +answer: output/],
+      [{ ...answer.json, payment: { ...answer.json.payment, amount: "1" } }, body, /FAIL +answer: payment\.amount/],
+      [{ ...answer.json, result: null }, body, /FAIL +answer: .*extrasDigest/],
+      [answer.json, `${body} `, /FAIL +request: /],
+      [{ ...answer.json, receipt: { ...receipt, price: "$0.0001" } }, body, /FAIL +signature: .*does not fit/],
+      [{ ...answer.json, receipt: { ...receipt, issuer: "did:web:other.example" } }, body, /FAIL +receipt: .*not the issuer's/],
+      [{ ...answer.json, receipt: { ...receipt, signature: `${header}..${"A".repeat(86)}` } }, body, /FAIL +signature: /],
+      [{ ...answer.json, receipt: { ...receipt, signature: `${spelled(JSON.stringify({ alg: "EdDSA", kid }))}..${mac}` } }, body, /FAIL +receipt: .*header/],
+      [{ ...answer.json, receipt: { ...receipt, signature: attached(receipt) } }, body, /FAIL +receipt: .*detached/],
+      ["{", body, /FAIL +receipt: this is no JSON/],
+    ];
+    for (const [content, request, says] of cases) {
+      const said = await tollbox("verify-receipt", file("changed", content), "--jwks", jwks, "--request", file("request", request));
+      assert.equal(said.status, 1, said.out + said.errors);
+      assert.match(said.out, says);
+    }
+    const evil = file("evil", { ...receipt, issuer: "did:web:x\u001b[2J", signature: `${spelled(`{"alg":"EdDSA","kid":"did:web:x\\u001b[2J#k","typ":"tollbox-receipt"}`)}..${mac}` });
+    const said = await tollbox("verify-receipt", evil, "--jwks", jwks);
+    assert.equal(said.status, 1);
+    assert.ok(!said.out.includes("\u001b"), "nothing acts on a terminal");
+  });
+
+  await test("verify-receipt: usage, and what cannot be had", async () => {
+    const { receipt } = await world.run(HELLO);
+    const plain = file("plain", receipt);
+    const statuses = [
+      [[], 2],
+      [[plain, plain], 2],
+      [[plain, "--nonsense"], 2],
+      [[join(folder, "nothing")], 3],
+      [[plain, "--jwks", join(folder, "nothing")], 3],
+      [[plain, "--jwks", `${world.stack.http}/nothing`], 3],
+      [[plain, "--jwks", "http://127.0.0.1:1/jwks.json"], 3],
+      [[plain, "--jwks", plain], 1],
+    ];
+    for (const [args, status] of statuses) {
+      const said = await tollbox("verify-receipt", ...args);
+      assert.equal(said.status, status, `${args}: ${said.out}${said.errors}`);
+      assert.notEqual(said.out + said.errors, "");
+    }
+  });
+
   // ---- restart, rotation, EVM key
+
+  await test("rotate-keys: new ones at the next start, receipts of the old ones still verify", async () => {
+    const conf = file("tollbox.ini", "[service]\n");
+    process.env.TOLLBOX_STATE_DIR = join(world.folder, "state");
+    const { receipt, answer } = await world.run({ runtime: "python3", source: "print('old')" });
+    const before = world.jwks.keys.map(({ kid }) => kid);
+    try {
+      const said = await tollbox("rotate-keys", "-c", conf);
+      assert.equal(said.status, 0, said.errors);
+    } finally {
+      delete process.env.TOLLBOX_STATE_DIR;
+    }
+    const during = await world.run({ runtime: "python3", source: "print('during')" });
+    assert.ok(receiptHolds(during.receipt, world.jwks), "the running service goes on with its keys");
+    await world.restart();
+    const after = world.jwks.keys.map(({ kid }) => kid);
+    assert.equal(after.length, 4);
+    assert.ok(before.every((kid) => after.slice(2).includes(kid)), "the old ones are listed behind the new ones");
+    assert.ok(receiptHolds(receipt, world.jwks));
+    await verifyReceiptSignatureJWS(extractReceiptFromResponse(headersOf(answer)), world.jwks.keys.find(({ kid }) => kid === before[1]));
+    const fresh = await world.run({ runtime: "python3", source: "print('new')" });
+    assert.equal(decodeProtectedHeader(attached(fresh.receipt)).kid, after[0]);
+    const keys = join(world.folder, "state", "keys");
+    assert.equal(readdirSync(keys).filter((name) => /^old-.*\.pem$/.test(name)).length, 2);
+    assert.ok(readdirSync(keys).every((name) => (statSync(join(keys, name)).mode & 0o777) === 0o600));
+  });
 
   await test("a restart keeps the keys", async () => {
     const { receipt } = await world.run(HELLO);
@@ -286,17 +408,15 @@ export default async function receipts(test, world) {
   });
 
   await test("with an EVM key offers and receipts are EIP-712, and did.json has that key", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "tollbox-test."));
     const signer = world.info.payers[6];
     const payer = world.nextPayer();
-    const file = join(folder, "offers.key");
-    writeFileSync(file, `${signer.privateKey}\n`);
-    const env = { ...siteSettings(world.info), TOLLBOX_PORT: "0", TOLLBOX_TLS_PORT: "0", TOLLBOX_OFFER_SIGNING_KEY_FILE: file };
+    const key = file("offers.key", `${signer.privateKey}\n`);
+    const env = { ...siteSettings(world.info), TOLLBOX_PORT: "0", TOLLBOX_TLS_PORT: "0", TOLLBOX_OFFER_SIGNING_KEY_FILE: key };
     let stack;
     try {
-      chmodSync(file, 0o640);
+      chmodSync(key, 0o640);
       await assert.rejects(startStack({ env, stderr: "ignore" }), /ended \(1\)/, "a file that others can read");
-      chmodSync(file, 0o600);
+      chmodSync(key, 0o600);
       stack = await startStack({ env, stderr: "ignore" });
       const { required } = await world.send({ base: stack.http, body: HELLO });
       const offer = offerOf(required);
@@ -320,7 +440,7 @@ export default async function receipts(test, world) {
       assert.ok(receiptHolds(answer.json.receipt, json), "our own receipt stays EdDSA");
     } finally {
       await stack?.stop();
-      rmSync(folder, { recursive: true, force: true });
     }
   });
+  rmSync(folder, { recursive: true, force: true });
 }

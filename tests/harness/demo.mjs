@@ -2,12 +2,13 @@
 import "./webcrypto.mjs";
 import { existsSync, writeFileSync } from "node:fs";
 import { execFileSync } from "node:child_process";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { balance, payV2 } from "../devnet/client.mjs";
 import { controlGroups, descendants, startStack, stillAlive } from "./stack.mjs";
 
 const DIGESTS = fileURLToPath(new URL("digests.mjs", import.meta.url));
+const TOLLBOX = resolve(fileURLToPath(new URL("../..", import.meta.url)), process.env.TOLLBOX_TEST_B ?? "build", "tollbox");
 const SOURCE = `import sys
 print("Grüße aus der Sandbox 🧰 – 你好, κόσμε")
 print("primes:", [n for n in range(2, 50) if all(n % d for d in range(2, n))])
@@ -65,11 +66,15 @@ async function customer({ https, ca, told }) {
   step("the receipt");
   console.log(indent(JSON.stringify(receipt, null, 2)));
   step("its digests, computed anew from the request and the answer");
-  const digestsHold = checkDigests(dirname(ca), body, answer.text);
+  const [requestFile, responseFile] = keepFiles(dirname(ca), body, answer.text);
+  const digestsHold = shown(process.execPath, [DIGESTS, requestFile, responseFile]);
+  step("its signature, by `tollbox verify-receipt` with the keys that the issuer publishes");
+  const signatureHolds = shown(TOLLBOX, ["verify-receipt", responseFile, "--request", requestFile, "--ca", ca]);
 
   const price = BigInt(payment.amount);
   return (
     digestsHold &&
+    signatureHolds &&
     outcome === "completed" &&
     stdout.includes("🧰") &&
     stdout.includes("sum of what came in: 42") &&
@@ -78,12 +83,17 @@ async function customer({ https, ca, told }) {
   );
 }
 
-function checkDigests(folder, request, response) {
-  const [requestFile, responseFile] = ["request.json", "response.json"].map((name) => join(folder, name));
-  writeFileSync(requestFile, request);
-  writeFileSync(responseFile, response);
+function keepFiles(folder, request, response) {
+  const files = ["request.json", "response.json"].map((name) => join(folder, name));
+  writeFileSync(files[0], request);
+  writeFileSync(files[1], response);
+  return files;
+}
+
+/** Runs a program, shows what it says, and tells whether it ended with 0. */
+function shown(program, args) {
   try {
-    console.log(indent(execFileSync(process.execPath, [DIGESTS, requestFile, responseFile], { encoding: "utf8" })));
+    console.log(indent(execFileSync(program, args, { encoding: "utf8" })));
     return true;
   } catch (error) {
     console.log(indent(error.stdout || error.message));

@@ -334,6 +334,28 @@ sha256_known_vectors(void **state)
 	assert_int_equal(jcs_sha256(out, NULL, 0), ST_OK);
 }
 
+/* One member of the outermost object alone. */
+static void
+test_without(void **state)
+{
+	static const char text[] =
+	    "{\"b\":{\"x\":1},\"x\":2,\"a\":[{\"x\":3}]}";
+	OWN_JSON struct cJSON *v = NULL;
+	OWN_BUF struct buf b;
+
+	(void)state;
+	buf_init(&b, 256);
+	assert_int_equal(
+	    json_parse(&v, text, strlen(text), &caps, NULL), ST_OK);
+	jcs_write_without(&b, v, "x");
+	assert_string_equal(
+	    buf_cstr(&b), "{\"a\":[{\"x\":3}],\"b\":{\"x\":1}}");
+	buf_clear(&b);
+	jcs_write_without(&b, v, "y");
+	assert_string_equal(
+	    buf_cstr(&b), "{\"a\":[{\"x\":3}],\"b\":{\"x\":1},\"x\":2}");
+}
+
 int
 main(void)
 {
@@ -350,6 +372,7 @@ main(void)
 		cmocka_unit_test(many_names_are_sorted),
 		cmocka_unit_test(errors_stick_in_the_buffer),
 		cmocka_unit_test(sha256_known_vectors),
+		cmocka_unit_test(test_without),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
