@@ -151,6 +151,12 @@ conf_tier(const struct conf *c, const char *name)
 		   : NULL;
 }
 
+const char *
+conf_chain_network(const struct conf *c, const struct conf_chain *chain)
+{
+	return chain->network != NULL ? chain->network : c->site.network;
+}
+
 const struct conf_facilitator *
 conf_facilitator(const struct conf *c, const char *name)
 {
@@ -286,7 +292,10 @@ print_origin(struct buf *out, const struct conf *c,
 		break;
 	case CONF_TABLE_ENVIRONMENT:
 		buf_addf(out, "environment, %s",
-		    k->env != NULL ? k->env : "TOLLBOX_FACILITATOR_URL");
+		    k->env != NULL ? k->env
+		    : k->section == CONF_TABLE_CHAIN
+			? "TOLLBOX_RPC_URL"
+			: "TOLLBOX_FACILITATOR_URL");
 		break;
 	case CONF_TABLE_HOST:
 		buf_adds(out, "from the host");
@@ -301,11 +310,14 @@ print_key(struct buf *out, const struct conf *c, const struct conf_table_key *k,
 	const void *section = conf_table_struct_const(c, k->section, i);
 	const char *name = conf_table_name(c, k->section, i);
 
-	if (k->flags & (CONF_TABLE_SECRET | CONF_TABLE_INTERNAL))
+	if (k->flags & CONF_TABLE_INTERNAL)
 		return;
 	buf_addf(out, "%s%s%s.%s = ", conf_table_section_name(k->section),
 	    name != NULL ? ":" : "", name != NULL ? name : "", k->key);
-	conf_value_put(out, section, k);
+	if ((k->flags & CONF_TABLE_SECRET) == 0)
+		conf_value_put(out, section, k);
+	else if (conf_value_there(section, k))
+		buf_adds(out, "(not shown)");
 	buf_adds(out, "  # ");
 	if (conf_value_there(section, k))
 		print_origin(out, c, k, i);

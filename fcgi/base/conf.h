@@ -6,7 +6,7 @@
  * parser, the writer for the children and `tollbox config` all read it.
  *
  * Sections: [service] [site] [sandbox] [facilitator:NAME] [asset:NAME]
- * [tier:NAME] [runtime:NAME]. Runtimes also come from
+ * [chain:NAME] [tier:NAME] [runtime:NAME]. Runtimes also come from
  * RUNTIMES_DIR/NAME/runtime.conf (the section's keys without a section header),
  * the main file on top. An unknown section or key, a key given twice, or a bad
  * value is an error with file and line.
@@ -28,7 +28,8 @@
 #define CONF_RUNTIMES 32
 #define CONF_TIERS 16
 #define CONF_FACILITATORS 16
-#define CONF_ASSETS 16	     /* CDP takes that many in one 402 */
+#define CONF_ASSETS 16 /* CDP takes that many in one 402 */
+#define CONF_CHAINS 16
 #define CONF_WORDS 64	     /* words of a list value */
 #define CONF_NAME 32	     /* length of a section's NAME, [a-z0-9_-] */
 #define CONF_DESCRIPTION 500 /* x402.md 7.11 */
@@ -106,6 +107,16 @@ struct conf_asset {
 	char *facilitator; /* or NULL: the site's */
 };
 
+/* How to read a chain, to find out what became of a lost settlement. */
+struct conf_chain {
+	char *name;
+	char *network; /* CAIP-2, or NULL: the site's */
+	char *rpc_url; /* may hold a key: secret */
+	char *ca_file; /* or NULL: the system's */
+	uint64_t confirmations;
+	uint64_t log_blocks; /* of one eth_getLogs */
+};
+
 /* What a location may set for itself. */
 struct conf_site {
 	char *name;	   /* service name for people */
@@ -173,6 +184,8 @@ struct conf {
 	size_t n_facilitators;
 	struct conf_asset assets[CONF_ASSETS];
 	size_t n_assets;
+	struct conf_chain chains[CONF_CHAINS];
+	size_t n_chains;
 	struct conf_tier tiers[CONF_TIERS]; /* by price, ascending */
 	size_t n_tiers;
 	struct conf_runtime runtimes[CONF_RUNTIMES];
@@ -243,6 +256,11 @@ const struct conf_tier *conf_tier(const struct conf *c, const char *name);
 const struct conf_facilitator *conf_facilitator(
     const struct conf *c, const char *name);
 const struct conf_asset *conf_asset(const struct conf *c, const char *name);
+
+/* The network that a chain's section is about; NULL while neither it nor the
+ * site names one. */
+const char *conf_chain_network(
+    const struct conf *c, const struct conf_chain *chain);
 
 /* "$0.001" or "0.001" to millionths. At most six decimals, positive, at most
  * $1,000,000. ST_OK or ST_FORMAT. */

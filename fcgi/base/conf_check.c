@@ -126,6 +126,32 @@ check_facilitator(
 	return ST_OK;
 }
 
+/* A network is read in one way; without one of its own it is the site's. */
+static enum status
+check_chain(const struct conf *c, size_t i, struct fault *f)
+{
+	const struct conf_chain *n = &c->chains[i];
+	const char *network = conf_chain_network(c, n);
+
+	if (n->rpc_url == NULL)
+		return fault_set(
+		    f, ST_FORMAT, "[chain:%s] rpc_url is not set", n->name);
+	if (network != NULL && strncmp(network, "eip155:", 7) != 0)
+		return fault_set(f, ST_FORMAT,
+		    "[chain:%s] network: only EVM networks (eip155:…) can be "
+		    "read",
+		    n->name);
+	for (size_t j = 0; j < i && network != NULL; j++) {
+		const char *other = conf_chain_network(c, &c->chains[j]);
+
+		if (other != NULL && strcmp(other, network) == 0)
+			return fault_set(f, ST_FORMAT,
+			    "[chain:%s] network: [chain:%s] is %s too", n->name,
+			    c->chains[j].name, network);
+	}
+	return ST_OK;
+}
+
 enum status
 conf_check_service(const struct conf *c, struct fault *f)
 {
@@ -146,6 +172,11 @@ conf_check_service(const struct conf *c, struct fault *f)
 	}
 	for (size_t i = 0; i < c->n_assets; i++) {
 		st = check_asset_section(c, &c->assets[i], f);
+		if (st != ST_OK)
+			return st;
+	}
+	for (size_t i = 0; i < c->n_chains; i++) {
+		st = check_chain(c, i, f);
 		if (st != ST_OK)
 			return st;
 	}

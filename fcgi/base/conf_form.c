@@ -320,6 +320,25 @@ conf_form_proxy(const char *value)
 	return "must be http://, a host, a colon and a port";
 }
 
+/* As conf_form_url(), but a query may follow: some providers' keys are there.
+ */
+const char *
+conf_form_rpc_url(const char *value)
+{
+	const char *query = strchr(value, '?');
+	char before[513];
+	size_t len = query != NULL ? (size_t)(query - value) : strlen(value);
+
+	if (len >= sizeof(before) || strlen(value) > 1024)
+		return "is over-long";
+	memcpy(before, value, len);
+	before[len] = '\0';
+	if (query != NULL &&
+	    (!printable(query) || strpbrk(query, " \"<>\\^`{|}#@") != NULL))
+		return "must be a URL without fragment and user name";
+	return conf_form_url(before);
+}
+
 /* The routes of api.md section 1 that sell something or price it. */
 const char *
 conf_form_route(const char *value)

@@ -38,6 +38,7 @@ const char *conf_form_service_name(const char *value);
 const char *conf_form_socket(const char *value);
 const char *conf_form_store(const char *value);
 const char *conf_form_url(const char *value);
+const char *conf_form_rpc_url(const char *value);
 const char *conf_form_variable_pattern(const char *value); /* NAME, PRE* */
 
 /* Is it an address of an EVM chain other than zero (0x and 40 hex digits)? */

@@ -212,12 +212,30 @@ not_ours(const char *name)
 	       strcmp(name, "TOLLBOX_TLS_PORT") == 0;
 }
 
+/* The URL of the section called name, which need not be there yet. */
+static enum status
+take_url(struct conf *c, enum conf_table_section section, const char *name,
+    const char *variable, const char *value, struct fault *f)
+{
+	const char *key = section == CONF_TABLE_CHAIN ? "rpc_url" : "url";
+	size_t i = 0;
+	enum status st;
+
+	if (value == NULL)
+		return ST_OK;
+	st = instance(&i, c, section, name, f);
+	if (st != ST_OK)
+		return st;
+	return take_variable(
+	    c, conf_table_key(section, key), i, variable, value, f);
+}
+
 enum status
 conf_load_environment(struct conf *c, char *const *environment, struct fault *f)
 {
 	const char *facilitator_url = NULL;
+	const char *rpc_url = NULL;
 	enum status st;
-	size_t i = 0;
 
 	for (; environment != NULL && *environment != NULL; environment++) {
 		const struct conf_table_key *k;
@@ -241,6 +259,10 @@ conf_load_environment(struct conf *c, char *const *environment, struct fault *f)
 			facilitator_url = equals + 1;
 			continue;
 		}
+		if (strcmp(name, "TOLLBOX_RPC_URL") == 0) {
+			rpc_url = equals + 1;
+			continue;
+		}
 		k = conf_table_env(name);
 		if (k == NULL)
 			return fault_set(
@@ -249,14 +271,12 @@ conf_load_environment(struct conf *c, char *const *environment, struct fault *f)
 		if (st != ST_OK)
 			return st;
 	}
-	if (facilitator_url == NULL)
-		return ST_OK;
 	/* Last: TOLLBOX_FACILITATOR may say which one. */
-	st = instance(&i, c, CONF_TABLE_FACILITATOR, c->site.facilitator, f);
-	if (st != ST_OK)
-		return st;
-	return take_variable(c, conf_table_key(CONF_TABLE_FACILITATOR, "url"),
-	    i, "TOLLBOX_FACILITATOR_URL", facilitator_url, f);
+	st = take_url(c, CONF_TABLE_FACILITATOR, c->site.facilitator,
+	    "TOLLBOX_FACILITATOR_URL", facilitator_url, f);
+	return st == ST_OK ? take_url(c, CONF_TABLE_CHAIN, "default",
+				 "TOLLBOX_RPC_URL", rpc_url, f)
+			   : st;
 }
 
 /* What "0 = from the host" means. */

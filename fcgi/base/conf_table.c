@@ -7,6 +7,7 @@
 /* Everyone who loops over the names relies on this. */
 _Static_assert(offsetof(struct conf_facilitator, name) == 0 &&
 		   offsetof(struct conf_asset, name) == 0 &&
+		   offsetof(struct conf_chain, name) == 0 &&
 		   offsetof(struct conf_tier, name) == 0 &&
 		   offsetof(struct conf_runtime, name) == 0,
     "a named section's struct begins with its name");
@@ -14,6 +15,7 @@ _Static_assert(CONF_RUNTIMES <= CONF_TABLE_INSTANCES_MAX, "origins' room");
 _Static_assert(CONF_TIERS <= CONF_TABLE_INSTANCES_MAX, "origins' room");
 _Static_assert(CONF_FACILITATORS <= CONF_TABLE_INSTANCES_MAX, "origins' room");
 _Static_assert(CONF_ASSETS <= CONF_TABLE_INSTANCES_MAX, "origins' room");
+_Static_assert(CONF_CHAINS <= CONF_TABLE_INSTANCES_MAX, "origins' room");
 
 #define GATE CONF_TABLE_GATE
 #define BOXER CONF_TABLE_BOXER
@@ -25,6 +27,7 @@ _Static_assert(CONF_ASSETS <= CONF_TABLE_INSTANCES_MAX, "origins' room");
 #define SITE(m) offsetof(struct conf_site, m)
 #define FACILITATOR(m) offsetof(struct conf_facilitator, m)
 #define ASSET(m) offsetof(struct conf_asset, m)
+#define CHAIN(m) offsetof(struct conf_chain, m)
 #define TIER(m) offsetof(struct conf_tier, m)
 #define RUNTIME(m) offsetof(struct conf_runtime, m)
 
@@ -196,6 +199,16 @@ const struct conf_table_key conf_table_keys[] = {
 	    NULL, NULL, 0, 0, conf_form_holder },
 	{ "facilitator", CONF_TABLE_ASSET, CONF_TABLE_TEXT, ASSET(facilitator),
 	    GATE, NULL, NULL, 0, 0, conf_form_name },
+	{ "network", CONF_TABLE_CHAIN, CONF_TABLE_TEXT, CHAIN(network), GATE,
+	    NULL, NULL, 0, 0, conf_form_network },
+	{ "rpc_url", CONF_TABLE_CHAIN, CONF_TABLE_TEXT, CHAIN(rpc_url),
+	    GATE | CONF_TABLE_SECRET, NULL, NULL, 0, 0, conf_form_rpc_url },
+	{ "ca_file", CONF_TABLE_CHAIN, CONF_TABLE_TEXT, CHAIN(ca_file), GATE,
+	    NULL, NULL, 0, 0, conf_form_path },
+	{ "confirmations", CONF_TABLE_CHAIN, CONF_TABLE_NUMBER,
+	    CHAIN(confirmations), GATE, NULL, "3", 1, 100, NULL },
+	{ "log_blocks", CONF_TABLE_CHAIN, CONF_TABLE_NUMBER, CHAIN(log_blocks),
+	    GATE, NULL, "1000", 1, 100000, NULL },
 
 	{ "price", CONF_TABLE_TIER, CONF_TABLE_PRICE, TIER(price_micros), GATE,
 	    NULL, NULL, 0, 0, NULL },
@@ -266,6 +279,7 @@ static const char *const section_names[CONF_TABLE_SECTION_MAX] = {
 	[CONF_TABLE_SANDBOX] = "sandbox",
 	[CONF_TABLE_FACILITATOR] = "facilitator",
 	[CONF_TABLE_ASSET] = "asset",
+	[CONF_TABLE_CHAIN] = "chain",
 	[CONF_TABLE_TIER] = "tier",
 	[CONF_TABLE_RUNTIME] = "runtime",
 };
@@ -329,6 +343,8 @@ conf_table_count(const struct conf *c, enum conf_table_section s)
 		return c->n_facilitators;
 	case CONF_TABLE_ASSET:
 		return c->n_assets;
+	case CONF_TABLE_CHAIN:
+		return c->n_chains;
 	case CONF_TABLE_TIER:
 		return c->n_tiers;
 	case CONF_TABLE_RUNTIME:
@@ -350,6 +366,8 @@ conf_table_struct_const(
 		return &c->facilitators[i];
 	case CONF_TABLE_ASSET:
 		return &c->assets[i];
+	case CONF_TABLE_CHAIN:
+		return &c->chains[i];
 	case CONF_TABLE_TIER:
 		return &c->tiers[i];
 	case CONF_TABLE_RUNTIME:
@@ -404,6 +422,9 @@ counter(struct conf *c, enum conf_table_section s, size_t *max)
 	case CONF_TABLE_ASSET:
 		*max = CONF_ASSETS;
 		return &c->n_assets;
+	case CONF_TABLE_CHAIN:
+		*max = CONF_CHAINS;
+		return &c->n_chains;
 	case CONF_TABLE_TIER:
 		*max = CONF_TIERS;
 		return &c->n_tiers;
