@@ -1,19 +1,17 @@
 #include "pay/ledger.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 
 #include "base/log.h"
 #include "base/own.h"
 #include "pay/ledger_change.h"
 #include "pay/ledger_db.h"
+#include "pay/ledger_lock.h"
 #include "pay/ledger_pack.h"
 #include "pay/ledger_queue.h"
 #include "pay/ledger_read.h"
@@ -57,40 +55,19 @@ url_path(char **out, const char *url)
 	return ST_OK;
 }
 
-/* Two processes that both think they recover the store would release each
- * other's claims, so only one may have it to change. */
-static enum status
-take_lock(int *out, const char *path)
-{
-	OWN_FREE char *name = NULL;
-	OWN_FD int fd = -1;
-
-	if (asprintf(&name, "%s.lock", path) < 0) {
-		name = NULL;
-		return ST_NOMEM;
-	}
-	fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0) {
-		log_err("ledger: %s: %s", name, strerror(errno));
-		return ST_IO;
-	}
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-		log_err("ledger: %s: %s", name,
-		    errno == EWOULDBLOCK ? "another process has the store"
-					 : strerror(errno));
-		return ST_IO;
-	}
-	*out = own_steal_fd(&fd);
-	return ST_OK;
-}
-
 static enum status
 open_path(struct ledger *l, const char *path, enum ledger_db_mode mode)
 {
 	enum status st = ST_OK;
 
+	if (mode == LEDGER_DB_BESIDE) {
+		st = ledger_db_open(&l->writer, path, LEDGER_DB_BESIDE);
+		if (st == ST_OK)
+			st = ledger_queue_open(&l->queue, l->writer);
+	}
+
 	if (mode == LEDGER_DB_WRITE) {
-		st = take_lock(&l->lock_fd, path);
+		st = ledger_lock_take(&l->lock_fd, path);
 		if (st == ST_OK)
 			st = ledger_db_open(&l->writer, path, LEDGER_DB_WRITE);
 		if (st == ST_OK)
@@ -145,6 +122,22 @@ enum status
 ledger_open_reader(struct ledger **out, const char *url)
 {
 	return open_mode(out, url, LEDGER_DB_READ);
+}
+
+enum status
+ledger_open_beside(struct ledger **out, const char *url)
+{
+	return open_mode(out, url, LEDGER_DB_BESIDE);
+}
+
+enum status
+ledger_held(bool *held, const char *url)
+{
+	OWN_FREE char *path = NULL;
+	enum status st = url_path(&path, url);
+
+	*held = false;
+	return st == ST_OK ? ledger_lock_held(held, path) : st;
 }
 
 void
@@ -302,6 +295,34 @@ ledger_failed(struct ledger *l, const char *identity, const char *reason)
 {
 	return run(l, ledger_change_failed,
 	    &(struct ledger_move){ .identity = identity, .text = reason });
+}
+
+enum status
+ledger_later(struct ledger *l, const char *identity, uint64_t next_try,
+    const char *reason)
+{
+	return run(l, ledger_change_later,
+	    &(struct ledger_move){ .identity = identity,
+		.text = reason,
+		.next_try = ledger_change_time(next_try) });
+}
+
+enum status
+ledger_due(struct ledger *l, uint64_t now, char **identity)
+{
+	enum status st = ST_BUG;
+
+	pthread_mutex_lock(&l->read_lock);
+	st = ledger_read_due(l->reader, ledger_change_time(now), identity);
+	pthread_mutex_unlock(&l->read_lock);
+	return st;
+}
+
+enum status
+ledger_recall(struct ledger *l, const char *identity, bool never)
+{
+	return run(l, ledger_change_recall,
+	    &(struct ledger_move){ .identity = identity, .never = never });
 }
 
 enum status

@@ -37,6 +37,9 @@ enum ledger_state {
 #define LEDGER_KEY_BYTES 32
 /* An unknown settlement stays this long past the end of its authorization. */
 #define LEDGER_UNKNOWN_KEEP_S 7776000 /* 90 days */
+#define LEDGER_NEVER UINT64_MAX
+/* A settlement rests so long after it became UNKNOWN. */
+#define LEDGER_FIRST_TRY_S 5
 
 /* What is written with a claim. Borrowed by ledger_claim(). */
 struct ledger_claim {
@@ -79,10 +82,12 @@ struct ledger_row {
 	uint64_t valid_before;
 	int version;
 	int starts;
-	int tries;	  /* times it went into SETTLING */
-	uint64_t created; /* Unix seconds */
-	char *identifier; /* payment-identifier, NULL if none */
-	bool keyed;	  /* claimed with the key whose hash is: */
+	int tries;	   /* times it went into SETTLING */
+	uint64_t next_try; /* UNKNOWN: when it is looked at next, 0: asked to be
+			    * at once, LEDGER_NEVER: nothing new can come */
+	uint64_t created;  /* Unix seconds */
+	char *identifier;  /* payment-identifier, NULL if none */
+	bool keyed;	   /* claimed with the key whose hash is: */
 	uint8_t key[LEDGER_KEY_BYTES];
 	/* The answer kept, when DONE and not yet expired, or when SETTLED and
 	 * given up; else body NULL and http 0. */
@@ -104,7 +109,15 @@ enum status ledger_open(struct ledger **out, const char *url)
  * nothing is mended, and every change gives ST_BUG. */
 enum status ledger_open_reader(struct ledger **out, const char *url)
     __attribute__((warn_unused_result));
+/* Open a store that is there beside the process that has it, for
+ * ledger_recall() as the one change. Nothing is mended. */
+enum status ledger_open_beside(struct ledger **out, const char *url)
+    __attribute__((warn_unused_result));
 void ledger_close(struct ledger *l);
+/* Does another process have the store? ST_OK: *held tells; else as
+ * ledger_open(). */
+enum status ledger_held(bool *held, const char *url)
+    __attribute__((warn_unused_result));
 
 /* The row of an identity. ST_OK, ST_NOT_FOUND, ST_IO, ST_NOMEM. */
 enum status ledger_find(struct ledger *l, const char *identity,
@@ -163,6 +176,18 @@ enum status ledger_unknown(struct ledger *l, const char *identity,
     const char *reason) __attribute__((warn_unused_result));
 enum status ledger_failed(struct ledger *l, const char *identity,
     const char *reason) __attribute__((warn_unused_result));
+/* UNKNOWN stays so, until next_try (Unix seconds or LEDGER_NEVER), with what
+ * was found. */
+enum status ledger_later(struct ledger *l, const char *identity,
+    uint64_t next_try, const char *reason) __attribute__((warn_unused_result));
+/* The UNKNOWN row that has been due longest: *identity (free it), or
+ * ST_NOT_FOUND. */
+enum status ledger_due(struct ledger *l, uint64_t now, char **identity)
+    __attribute__((warn_unused_result));
+/* Make UNKNOWN rows due at once: the one of identity, or (NULL) all of them,
+ * with `never` those that were given up too. */
+enum status ledger_recall(struct ledger *l, const char *identity, bool never)
+    __attribute__((warn_unused_result));
 /* SETTLED -> RUNNING, counting the start. ST_TOO_BIG when LEDGER_STARTS are
  * used up (the row stays). */
 enum status ledger_running(struct ledger *l, const char *identity)

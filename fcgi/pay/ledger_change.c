@@ -134,6 +134,39 @@ ledger_change_failed(struct ledger_db *db, const void *arg)
 }
 
 enum status
+ledger_change_later(struct ledger_db *db, const void *arg)
+{
+	const struct ledger_move *m = arg;
+	int64_t changed = 0;
+	enum status st = ST_BUG;
+
+	ledger_db_start(db, LEDGER_SQL_LATER);
+	ledger_db_text(db, m->identity);
+	ledger_db_number(db, m->next_try);
+	ledger_db_text(db, m->text);
+	st = ledger_db_run(db, &changed);
+	if (st != ST_OK)
+		return st;
+	return changed == 1 ? ST_OK : ST_CONFLICT;
+}
+
+enum status
+ledger_change_recall(struct ledger_db *db, const void *arg)
+{
+	const struct ledger_move *m = arg;
+	int64_t changed = 0;
+	enum status st = ST_BUG;
+
+	ledger_db_start(db, LEDGER_SQL_RECALL);
+	ledger_db_text(db, m->identity);
+	ledger_db_number(db, m->never ? INT64_MAX : INT64_MAX - 1);
+	st = ledger_db_run(db, &changed);
+	if (st != ST_OK)
+		return st;
+	return changed > 0 || m->identity == NULL ? ST_OK : ST_CONFLICT;
+}
+
+enum status
 ledger_change_running(struct ledger_db *db, const void *arg)
 {
 	const struct ledger_move *m = arg;

@@ -6,6 +6,7 @@
 #ifndef LEDGER_CHANGE_H
 #define LEDGER_CHANGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,6 +18,8 @@
 struct ledger_move {
 	const char *identity;
 	const char *text; /* transaction, reason or facilitator */
+	int64_t next_try;
+	bool never;
 	int http;
 	const char *headers;
 	const char *body; /* as it is stored */
@@ -43,6 +46,8 @@ enum status ledger_change_facilitator(struct ledger_db *db, const void *arg);
 enum status ledger_change_settled(struct ledger_db *db, const void *arg);
 enum status ledger_change_unknown(struct ledger_db *db, const void *arg);
 enum status ledger_change_failed(struct ledger_db *db, const void *arg);
+enum status ledger_change_later(struct ledger_db *db, const void *arg);
+enum status ledger_change_recall(struct ledger_db *db, const void *arg);
 enum status ledger_change_running(struct ledger_db *db, const void *arg);
 enum status ledger_change_owed(struct ledger_db *db, const void *arg);
 enum status ledger_change_done(struct ledger_db *db, const void *arg);

@@ -21,8 +21,9 @@
 struct ledger_db;
 
 enum ledger_db_mode {
-	LEDGER_DB_WRITE, /* makes the file and its tables if missing */
-	LEDGER_DB_READ,	 /* the file must be there; changes are refused */
+	LEDGER_DB_WRITE,  /* makes the file and its tables if missing */
+	LEDGER_DB_READ,	  /* the file must be there; changes are refused */
+	LEDGER_DB_BESIDE, /* the file must be there */
 };
 
 /* ST_OK; ST_IO with the reason logged (not ours, newer, damaged, no rights, no

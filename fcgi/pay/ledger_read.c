@@ -29,6 +29,7 @@ enum column {
 	COL_TRIES,
 	COL_IDENTIFIER,
 	COL_KEY,
+	COL_NEXT_TRY,
 	/* of ledger_read_look() and _find() */
 	COL_ANSWER_HTTP,
 	/* of ledger_read_find() alone */
@@ -36,6 +37,12 @@ enum column {
 	COL_ANSWER_BODY,
 	COL_ANSWER_UNPACKED,
 };
+
+static uint64_t
+next_try(int64_t stored)
+{
+	return stored == INT64_MAX ? LEDGER_NEVER : (uint64_t)stored;
+}
 
 static enum status
 read_key(struct ledger_db *db, struct ledger_row *out)
@@ -79,6 +86,7 @@ read_row(struct ledger_db *db, struct ledger_row *out)
 	out->starts = (int)ledger_db_get_number(db, COL_STARTS);
 	out->tries = (int)ledger_db_get_number(db, COL_TRIES);
 	out->created = (uint64_t)ledger_db_get_number(db, COL_CREATED);
+	out->next_try = next_try(ledger_db_get_number(db, COL_NEXT_TRY));
 	out->valid_before =
 	    (uint64_t)ledger_db_get_number(db, COL_VALID_BEFORE);
 	for (i = 0; i < sizeof(texts) / sizeof(texts[0]) && st == ST_OK; i++)
@@ -219,6 +227,21 @@ ledger_read_next(struct ledger_db *db, enum ledger_state state, int64_t *id,
 		free(*identity);
 		*identity = NULL;
 	}
+	return st;
+}
+
+enum status
+ledger_read_due(struct ledger_db *db, int64_t now, char **identity)
+{
+	enum status st = ST_BUG;
+
+	*identity = NULL;
+	ledger_db_start(db, LEDGER_SQL_DUE);
+	ledger_db_number(db, now);
+	st = ledger_db_row(db);
+	if (st == ST_OK)
+		st = ledger_db_get(db, 0, identity, NULL);
+	ledger_db_end(db);
 	return st;
 }
 

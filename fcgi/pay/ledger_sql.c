@@ -12,13 +12,17 @@ _Static_assert(LEDGER_CLAIMED == 1 && LEDGER_SETTLING == 2 &&
 		   LEDGER_DONE == 7,
     "states are stored: never renumber");
 
+/* None is written with the state: the change may be older than the wish. */
+#define NEXT_TRY                                                               \
+	"coalesce(p.next_try, p.changed + " TEXT(LEDGER_FIRST_TRY_S) ")"
+
 /* In the order in which ledger_read.c takes the columns. */
 #define ROW                                                                    \
 	"SELECT p.id, p.identity, p.state, p.version, p.starts, p.created,"    \
 	" p.valid_before, p.site, p.route, p.request_digest, p.payer,"         \
 	" p.network, p.asset, p.pay_to, p.amount, p.facilitator, p.txn,"       \
 	" p.reason, p.settle_body, p.tries, p.payment_identifier,"             \
-	" p.idempotency_key"
+	" p.idempotency_key, " NEXT_TRY
 
 /* Where valid_before is unknown, the longest that a payment may be valid (a
  * day) stands for it. */
@@ -71,12 +75,25 @@ static const char *const text[LEDGER_SQL_MAX] = {
 	    " WHERE identity = ?1 AND state IN (2, 3)",
 	/* ?3 reason */
 	[LEDGER_SQL_UNKNOWN] =
-	    "UPDATE payments SET state = 3, changed = ?2, reason = ?3"
+	    "UPDATE payments SET state = 3, changed = ?2, reason = ?3,"
+	    " next_try = NULL"
 	    " WHERE identity = ?1 AND state = 2",
 	/* ?3 reason */
 	[LEDGER_SQL_FAILED] =
 	    "UPDATE payments SET state = 4, changed = ?2, reason = ?3"
 	    " WHERE identity = ?1 AND state IN (2, 3)",
+
+	/* ?2 next try, ?3 reason */
+	[LEDGER_SQL_LATER] = "UPDATE payments SET next_try = ?2, reason = ?3"
+			     " WHERE identity = ?1 AND state = 3",
+	/* ?1 may be NULL, ?2 the latest next try that counts */
+	[LEDGER_SQL_RECALL] = "UPDATE payments SET next_try = 0 WHERE state = 3"
+			      " AND (identity = ?1 OR ?1 IS NULL AND"
+			      "  coalesce(next_try, 0) <= ?2)",
+	/* ?1 now */
+	[LEDGER_SQL_DUE] =
+	    "SELECT p.identity FROM payments p WHERE p.state = 3 AND " NEXT_TRY
+	    " <= ?1 ORDER BY " NEXT_TRY ", p.id LIMIT 1",
 
 	[LEDGER_SQL_RUNNING] =
 	    "UPDATE payments SET state = 6, changed = ?2, starts = starts + 1"
