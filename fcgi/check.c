@@ -7,13 +7,16 @@
 #include <unistd.h>
 
 #include "base/conf.h"
+#include "base/io.h"
 #include "base/status.h"
 #include "box/host.h"
+#include "pay/chain.h"
 #include "pay/facilitator.h"
 #include "pay/x402.h"
 #include "web/site.h"
 
 #define SCHEME "exact"
+#define CHAIN_WAIT_MS 10000
 
 static void say(bool *all, bool ok, const char *what, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
@@ -165,6 +168,42 @@ check_facilitators(bool *all, const struct conf *c)
 	sites_close(sites);
 }
 
+/* Without one it is nothing amiss: lost settlements are then asked for at the
+ * facilitator alone. */
+static void
+check_chains(bool *all, const struct conf *c)
+{
+	for (size_t i = 0; i < c->n_chains; i++) {
+		const struct conf_chain *n = &c->chains[i];
+		const char *network = conf_chain_network(c, n);
+		struct chain *chain = NULL;
+		enum status st;
+
+		if (network == NULL)
+			continue;
+		st = chain_open(
+		    &chain, &(struct chain_setting){ .network = network,
+				.rpc_url = n->rpc_url,
+				.ca_file = n->ca_file,
+				.confirmations = n->confirmations,
+				.log_blocks = n->log_blocks });
+		if (st == ST_OK)
+			st = chain_check(chain, io_now_ms() + CHAIN_WAIT_MS);
+		chain_close(chain);
+		if (st == ST_CONFLICT)
+			say(all, false, "chain",
+			    "[chain:%s] rpc_url is another network's, not %s",
+			    n->name, network);
+		else if (st != ST_OK)
+			say(all, false, "chain",
+			    "[chain:%s] the RPC of %s cannot be asked (%s) — "
+			    "is the URL right, can this host reach it?",
+			    n->name, network, status_name(st));
+		else
+			say(all, true, "chain", "%s can be read", network);
+	}
+}
+
 bool
 check_all(const char *path, char *const *environment)
 {
@@ -182,6 +221,7 @@ check_all(const char *path, char *const *environment)
 	if (!host_check(c, host_line, &all))
 		all = false;
 	check_facilitators(&all, c);
+	check_chains(&all, c);
 	conf_free(c);
 	return all;
 }

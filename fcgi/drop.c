@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <pwd.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -170,4 +171,19 @@ drop_privileges(uid_t uid, gid_t gid)
 	if (prctl(PR_SET_DUMPABLE, LEAK_CHECKER, 0, 0, 0) != 0)
 		return failed("dumpable");
 	return look_back(uid, gid);
+}
+
+enum status
+drop_to_user(const char *name)
+{
+	const struct passwd *pw;
+
+	if (geteuid() != 0)
+		return ST_OK;
+	pw = getpwnam(name);
+	if (pw == NULL) {
+		log_err("there is no user %s", name);
+		return ST_NOT_FOUND;
+	}
+	return drop_privileges(pw->pw_uid, pw->pw_gid);
 }

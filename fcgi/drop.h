@@ -13,4 +13,9 @@
 enum status drop_privileges(uid_t uid, gid_t gid)
     __attribute__((warn_unused_result));
 
+/* The same to the service's user, unless root is given up already: the ledger
+ * and the keys are his, and what root would make beside them he could not open.
+ * ST_NOT_FOUND, logged: there is no such user. */
+enum status drop_to_user(const char *name) __attribute__((warn_unused_result));
+
 #endif

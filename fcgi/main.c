@@ -2,13 +2,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -19,6 +17,7 @@
 #include "drop.h"
 #include "pay/keyring.h"
 #include "pay/ledger.h"
+#include "payments.h"
 #include "role.h"
 #include "super.h"
 #include "verify.h"
@@ -26,10 +25,13 @@
 #define CONF_PATH "/etc/tollbox/tollbox.conf"
 #define PRINT_BYTES (1u << 20)
 #define EXIT_USAGE 2
+#define EXIT_STILL_UNKNOWN 3
 
 struct options {
 	const char *path; /* of the settings, NULL: none */
 	const char *state;
+	const char *identity; /* of a payment */
+	bool all;
 	bool dry; /* -n */
 };
 
@@ -42,6 +44,8 @@ static const char usage[] =
     "  payments [--state S] the ledger's payments, newest first; S is one of\n"
     "                       claimed settling unknown failed settled (or owed)\n"
     "                       running done\n"
+    "  reconcile [--all|ID] look after unknown settlements now; --all: those\n"
+    "                       that were given up too\n"
     "  rotate-keys          new signing keys; old ones stay "
     "published\n" VERIFY_USAGE "  version\n"
     "  help\n"
@@ -137,68 +141,6 @@ state_of(enum ledger_state *out, const char *name)
 	return false;
 }
 
-static bool
-print_payment(void *ctx, const char *identity, const struct ledger_row *row)
-{
-	char when[32] = "";
-	time_t t = (time_t)row->created;
-	struct tm tm;
-
-	(void)ctx;
-	if (gmtime_r(&t, &tm) != NULL)
-		strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &tm);
-	printf("%s  %s  %s  %s  %s  %s  %s\n", identity,
-	    row->payer[0] != '\0' ? row->payer : "-", row->pay_to, row->amount,
-	    ledger_state_name(row->state), when,
-	    row->transaction != NULL ? row->transaction : "-");
-	return ferror(stdout) == 0;
-}
-
-/* The ledger and the keys are the service user's: what root would make beside
- * them, the service could not open. */
-static enum status
-become_user(const struct conf *c)
-{
-	const struct passwd *pw;
-
-	if (geteuid() != 0)
-		return ST_OK;
-	pw = getpwnam(c->user);
-	if (pw == NULL) {
-		log_err("there is no user %s", c->user);
-		return ST_NOT_FOUND;
-	}
-	return drop_privileges(pw->pw_uid, pw->pw_gid);
-}
-
-static enum status
-list_payments(const struct conf *c, enum ledger_state state)
-{
-	struct ledger *l = NULL;
-	struct buf url;
-	enum status st;
-
-	st = become_user(c);
-	if (st != ST_OK)
-		return st;
-	buf_init(&url, 8192);
-	if (c->store != NULL)
-		buf_adds(&url, c->store);
-	else
-		buf_addf(&url, "sqlite:%s/ledger.db", c->state_dir);
-	st = buf_status(&url);
-	if (st == ST_OK)
-		st = ledger_open_reader(&l, buf_cstr(&url));
-	buf_free(&url);
-	if (st != ST_OK)
-		return st;
-	puts("IDENTITY  PAYER  RECIPIENT  AMOUNT  STATE  CREATED  "
-	     "TRANSACTION");
-	st = ledger_list(l, state, print_payment, NULL);
-	ledger_close(l);
-	return st;
-}
-
 static int
 payments(const struct options *o)
 {
@@ -211,8 +153,27 @@ payments(const struct options *o)
 	log_open("payments", LOG_LEVEL_ERR);
 	st = load(&c, o);
 	if (st == ST_OK)
-		st = list_payments(c, state);
+		st = payments_list(c, state);
 	conf_free(c);
+	return st == ST_OK ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+/* 3: all was looked at, and some are unknown still. */
+static int
+reconcile(const struct options *o)
+{
+	struct conf *c = NULL;
+	enum status st;
+
+	if (o->all && o->identity != NULL)
+		return bad_usage("--all, or one payment: ", o->identity);
+	log_open("reconcile", LOG_LEVEL_WARN);
+	st = load(&c, o);
+	if (st == ST_OK)
+		st = payments_reconcile(c, o->identity, o->all);
+	conf_free(c);
+	if (st == ST_UNKNOWN)
+		return EXIT_STILL_UNKNOWN;
 	return st == ST_OK ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
@@ -226,7 +187,7 @@ rotate_keys(const struct options *o)
 	log_open("rotate-keys", LOG_LEVEL_ERR);
 	st = load(&c, o);
 	if (st == ST_OK)
-		st = become_user(c);
+		st = drop_to_user(c->user);
 	if (st == ST_OK) {
 		st = keyring_rotate(c->state_dir, &f);
 		if (st == ST_OK)
@@ -255,21 +216,27 @@ help(const struct options *o)
 	return EXIT_SUCCESS;
 }
 
+/* The options by their letters; OPT_ALL goes with a payment's identity. */
+#define OPT_NONE '\0'
+#define OPT_DRY 'n'
+#define OPT_STATE 's'
+#define OPT_ALL 'a'
+
 static const struct command {
 	const char *name;
 	int (*run)(const struct options *o);
-	bool dry;   /* takes -n */
-	bool state; /* takes --state */
+	char takes; /* what it takes besides -c: OPT_… or nothing */
 } commands[] = {
-	{ "serve", serve, true, false },
-	{ "check", check, false, false },
-	{ "config", config, false, false },
-	{ "payments", payments, false, true },
-	{ "rotate-keys", rotate_keys, false, false },
-	{ "version", version, false, false },
-	{ "help", help, false, false },
-	{ "--version", version, false, false },
-	{ "--help", help, false, false },
+	{ "serve", serve, OPT_DRY },
+	{ "check", check, OPT_NONE },
+	{ "config", config, OPT_NONE },
+	{ "payments", payments, OPT_STATE },
+	{ "reconcile", reconcile, OPT_ALL },
+	{ "rotate-keys", rotate_keys, OPT_NONE },
+	{ "version", version, OPT_NONE },
+	{ "help", help, OPT_NONE },
+	{ "--version", version, OPT_NONE },
+	{ "--help", help, OPT_NONE },
 };
 
 /* -1: go on; else the exit status. */
@@ -277,25 +244,29 @@ static int
 parse_options(
     struct options *o, const struct command *cmd, int argc, char **argv)
 {
-	static const struct option names[] = {
-		{ "config", required_argument, NULL, 'c' },
-		{ "state", required_argument, NULL, 's' }, { NULL, 0, NULL, 0 }
-	};
+	static const struct option names[] = { { "config", required_argument,
+						   NULL, 'c' },
+		{ "state", required_argument, NULL, OPT_STATE },
+		{ "all", no_argument, NULL, OPT_ALL }, { NULL, 0, NULL, 0 } };
 	int opt;
 
 	opterr = 0;
 	optind = 2;
 	for (opt = getopt_long(argc, argv, "c:n", names, NULL); opt != -1;
 	     opt = getopt_long(argc, argv, "c:n", names, NULL)) {
+		if (opt != 'c' && opt != cmd->takes)
+			return bad_usage("wrong option for ", cmd->name);
 		if (opt == 'c')
 			o->path = optarg;
-		else if (opt == 'n' && cmd->dry)
+		else if (opt == OPT_DRY)
 			o->dry = true;
-		else if (opt == 's' && cmd->state)
+		else if (opt == OPT_STATE)
 			o->state = optarg;
 		else
-			return bad_usage("wrong option for ", cmd->name);
+			o->all = true;
 	}
+	if (cmd->takes == OPT_ALL && optind < argc)
+		o->identity = argv[optind++];
 	if (optind != argc)
 		return bad_usage("one argument too many: ", argv[optind]);
 	if (o->path == NULL && access(CONF_PATH, F_OK) == 0)

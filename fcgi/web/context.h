@@ -13,6 +13,7 @@ struct flight;
 struct keyring;
 struct ledger;
 struct quota;
+struct reconcile;
 struct sites;
 
 struct context {
@@ -23,6 +24,7 @@ struct context {
 	struct client *boxer;
 	struct flight *flight;
 	struct quota *quota;
+	struct reconcile *reconcile;
 	_Atomic uint64_t body_bytes; /* held by all requests together */
 	/* Bytes that the answers of runs under way may have at most. */
 	_Atomic uint64_t answers_due;

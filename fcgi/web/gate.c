@@ -32,8 +32,10 @@
 #include "web/flight.h"
 #include "web/health.h"
 #include "web/http.h"
+#include "web/mender.h"
 #include "web/quota.h"
 #include "web/quote.h"
+#include "web/reconcile.h"
 #include "web/run.h"
 #include "web/site.h"
 
@@ -62,6 +64,7 @@ struct gate {
 	struct context ctx;
 	volatile bool stop;
 	_Atomic size_t alive; /* threads that have not ended */
+	struct mender *mender;
 	struct worker *workers;
 	size_t n_workers;
 };
@@ -360,6 +363,9 @@ open_all(struct gate *g, const struct conf *c, int boxer)
 	if (st == ST_OK)
 		st = sites_watch(g->ctx.sites, s, FIRST_LOOK_MS);
 	if (st == ST_OK)
+		st = reconcile_open(
+		    &g->ctx.reconcile, c, g->ctx.ledger, g->ctx.sites);
+	if (st == ST_OK)
 		st = flight_open(&g->ctx.flight, TWIN_THREADS);
 	if (st == ST_OK)
 		st = quota_open(&g->ctx.quota, c, g->ctx.max_paying);
@@ -401,6 +407,8 @@ gate_serve(const struct conf *c, const struct gate_fds *fds)
 		return st;
 	st = open_all(&g, c, fds->boxer);
 	if (st == ST_OK)
+		st = mender_start(&g.mender, &g.ctx);
+	if (st == ST_OK)
 		st = workers_start(&g, fds);
 	if (st == ST_OK) {
 		if (io_write_all(fds->ready, "R", 1) != ST_OK)
@@ -409,9 +417,11 @@ gate_serve(const struct conf *c, const struct gate_fds *fds)
 		watch(&g, fds, signals);
 	}
 	workers_stop(&g, fds);
+	mender_stop(g.mender);
 	client_close(g.ctx.boxer);
 	flight_close(g.ctx.flight);
 	quota_close(g.ctx.quota);
+	reconcile_close(g.ctx.reconcile);
 	sites_close(g.ctx.sites);
 	keyring_close(g.ctx.keys);
 	ledger_close(g.ctx.ledger);

@@ -31,6 +31,7 @@
 #include "web/quota.h"
 #include "web/repeat.h"
 #include "web/request.h"
+#include "web/resume.h"
 #include "web/run_state.h"
 #include "web/settle.h"
 #include "web/turn.h"
@@ -264,8 +265,10 @@ same_facilitator(struct run *r, const struct ledger_row *row)
 static enum status
 settle_row(struct run *r, const struct ledger_row *row)
 {
-	enum status st = ST_OK;
+	enum status st = resume_evidence(r, row);
 
+	if (st != ST_OK || r->transaction != NULL)
+		return st;
 	if (row->state == LEDGER_FAILED)
 		st = x402_window(&r->pay, (uint64_t)time(NULL), 0, &r->f);
 	if (st != ST_OK)

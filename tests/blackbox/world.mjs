@@ -1,13 +1,18 @@
 // What the tests act on: one chain with a facilitator, the fault proxy before it, and one stack that was started by run.sh
 // with the TOLLBOX_* settings of a facilitator that is not its own.
 import assert from "node:assert/strict";
-import { chmodSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { text } from "node:stream/consumers";
 import { balance, encodeV1, encodeV2, signV2 } from "../devnet/client.mjs";
 import { startDevnet } from "../devnet/devnet.mjs";
 import { startFaults } from "../devnet/faults.mjs";
+import { startRpcFaults } from "../devnet/rpc-faults.mjs";
 import { descendants, startStack } from "../harness/stack.mjs";
 import { assertRun } from "./shape.mjs";
 import { createSender } from "./http.mjs";
@@ -53,10 +58,15 @@ export const HELLO = { runtime: "python3", source: "print('hello')" };
 export async function createWorld() {
   const folder = mkdtempSync(join(tmpdir(), "tollbox-test."));
   chmodSync(folder, 0o755);
+  mkdirSync(join(folder, "runtimes"));
   const devnet = await startDevnet();
   const faults = await startFaults({ upstream: devnet.info.facilitatorUrl });
+  const rpcFaults = await startRpcFaults({ upstream: devnet.info.rpcUrl });
   const conf = join(folder, "extra.ini");
-  writeFileSync(conf, `[facilitator:default]\ntimeout_ms = ${FACILITATOR_TIMEOUT_MS}\n`);
+  const FACILITATOR = `[facilitator:default]\ntimeout_ms = ${FACILITATOR_TIMEOUT_MS}\n`;
+  // Where the chain can be read, the service asks the facilitator for nothing in the background, so tests can count calls.
+  const CHAIN = `[chain:default]\nrpc_url = ${rpcFaults.url}\nconfirmations = 1\n`;
+  writeFileSync(conf, FACILITATOR + CHAIN);
   const log = openSync(join(folder, "stack.log"), "a");
   const [port, tlsPort, ...sitePorts] = await freePorts(2 + SITES.length);
   const sites = join(folder, "sites.conf");
@@ -73,7 +83,7 @@ export async function createWorld() {
     TOLLBOX_TEST_NGINX: sites,
   };
   const siteUrls = Object.fromEntries(SITES.map(({ name }, index) => [name, `http://127.0.0.1:${sitePorts[index]}`]));
-  const world = { siteUrls, folder, logFile: join(folder, "stack.log"), info: devnet.info, faults, stack: null, send: null };
+  const world = { siteUrls, folder, logFile: join(folder, "stack.log"), info: devnet.info, faults, rpcFaults, stack: null, send: null };
   let turn = 0;
 
   world.start = async () => {
@@ -81,6 +91,9 @@ export async function createWorld() {
     world.send = createSender(world.stack.https, world.stack.ca);
     const keys = await world.send({ path: "/.well-known/jwks.json", method: "GET" });
     world.jwks = keys.json;
+    // The stack takes its own away when it stops, and its runtimes; commands are run then too.
+    const ini = readFileSync(join(dirname(world.stack.ca), "tollbox.ini"), "utf8");
+    writeFileSync(join(folder, "tollbox.ini"), ini.replace(/^runtimes_dir = .*$/m, `runtimes_dir = ${join(folder, "runtimes")}`));
   };
   world.stop = async (signal) => {
     world.send.close();
@@ -90,9 +103,17 @@ export async function createWorld() {
     assert.equal(await world.stop(), 0, "run.sh ends with 0");
     await world.start();
   };
+  /** Restarts with another way to read the chain: lines of a config file, "" for none, null for the usual one. */
+  world.restartWithChain = async (lines) => {
+    writeFileSync(conf, FACILITATOR + (lines === null ? CHAIN : lines));
+    await world.restart();
+  };
+  /** The tollbox command with the stack's settings → {status, stdout, stderr} */
+  world.tollbox = (...args) => runTollbox([...args, "-c", join(folder, "tollbox.ini")], env);
   world.close = async ({ keep }) => {
     await world.stop();
     await faults.stop();
+    await rpcFaults.stop();
     await devnet.stop();
     if (!keep) {
       rmSync(folder, { recursive: true, force: true });
@@ -203,6 +224,14 @@ export const siteSettings = (info) => ({
   TOLLBOX_ASSET_VERSION: info.assetVersion,
   TOLLBOX_PAY_TO: info.payTo,
 });
+
+async function runTollbox(args, env) {
+  const program = fileURLToPath(new URL(`../../${process.env.TOLLBOX_TEST_B ?? "build"}/tollbox`, import.meta.url));
+  const settings = Object.fromEntries(Object.entries(env).filter(([name]) => !/^TOLLBOX_(PORT|TLS_PORT|TEST_.*)$/.test(name)));
+  const child = spawn(program, args, { env: { PATH: process.env.PATH, ...settings }, stdio: ["ignore", "pipe", "pipe"] });
+  const [stdout, stderr, status] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "exit").then(([code]) => code)]);
+  return { status, stdout, stderr };
+}
 
 async function freePorts(count) {
   const servers = await Promise.all(

@@ -155,7 +155,7 @@ write_conf() {
 		public_url = https://127.0.0.1:$tls_port
 	EOF
 	[ -z "$devnet" ] || devnet_members network asset assetName \
-		assetVersion assetDecimals payTo facilitatorUrl | {
+		assetVersion assetDecimals payTo facilitatorUrl rpcUrl | {
 		mapfile -t value
 		cat <<-EOF
 			network = ${value[0]}
@@ -166,6 +166,9 @@ write_conf() {
 			pay_to = ${value[5]}
 			[facilitator:default]
 			url = ${value[6]}
+			[chain:default]
+			rpc_url = ${value[7]}
+			confirmations = 1
 		EOF
 	}
 	[ -z "${TOLLBOX_TEST_CONF:-}" ] || cat "$TOLLBOX_TEST_CONF"

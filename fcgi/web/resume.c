@@ -1,0 +1,52 @@
+#include "web/resume.h"
+
+#include <stdio.h>
+
+#include "base/log.h"
+#include "web/reconcile.h"
+
+#define WAIT_MS 5000
+
+/* No money moved with this payment, and none can: a new one is in order. */
+static enum status
+over(struct run *r, const struct reconcile_found *found)
+{
+	snprintf(r->reason, sizeof(r->reason), "authorization_over");
+	return fault_set(&r->f, ST_PAYMENT_SETTLEMENT_FAILED,
+	    "nothing was charged, and this payment can be charged no more: %s",
+	    found->why);
+}
+
+enum status
+resume_evidence(struct run *r, const struct ledger_row *row)
+{
+	struct reconcile_found found;
+	enum status st = reconcile_read(
+	    r->g->reconcile, buf_cstr(&r->identity), row, WAIT_MS, &found);
+
+	if (st != ST_OK)
+		return fault_set(&r->f, ST_SERVICE_INTERNAL_FAILURE, "ledger");
+	switch (found.verdict) {
+	case EVIDENCE_PAID:
+		r->transaction = found.transaction;
+		return ST_OK;
+	case EVIDENCE_NOT_PAID:
+		return over(r, &found);
+	case EVIDENCE_SPENT:
+		return fault_set(&r->f, ST_PAYMENT_REPLAYED, "%s", found.why);
+	case EVIDENCE_LIKELY:
+		/* Asking anybody else would only bring a worse answer. */
+		if (found.soon)
+			return fault_set(&r->f,
+			    ST_PAYMENT_SETTLEMENT_INDETERMINATE,
+			    "%s; repeat the same request with the same "
+			    "payment, do not sign a new one",
+			    found.why);
+		break;
+	case EVIDENCE_OPEN:
+	case EVIDENCE_NONE:
+	case EVIDENCE_VERDICT_MAX:
+		break;
+	}
+	return ST_OK;
+}

@@ -1,0 +1,15 @@
+/* The caller is back with a payment whose settlement failed or is unknown:
+ * first of all, what does the chain say? */
+#ifndef RESUME_H
+#define RESUME_H
+
+#include "pay/ledger.h"
+#include "web/run_state.h"
+
+/* Seconds at most, where the chain can be read. ST_OK: with r->transaction, the
+ * row is SETTLED; without, nothing is decided and settling again is right. Else
+ * r->f, and r->reason for the payment response. */
+enum status resume_evidence(struct run *r, const struct ledger_row *row)
+    __attribute__((warn_unused_result));
+
+#endif

@@ -1,0 +1,275 @@
+// A settlement whose answer was lost: found out from the chain or the facilitator, on the caller's retry, in the background
+// and by `tollbox reconcile`. Money is counted on the chain; what was paid is run once, and nothing is paid twice.
+import assert from "node:assert/strict";
+import { decodeHeader, nowSeconds } from "../devnet/client.mjs";
+import { rpc } from "../devnet/rpc.mjs";
+import { cancelAuthorization } from "../devnet/token.mjs";
+import { assertRefused, assertRun } from "./shape.mjs";
+import { until } from "./runner.mjs";
+import { HELLO } from "./world.mjs";
+
+const INDETERMINATE = "PAYMENT_SETTLEMENT_INDETERMINATE";
+const ONCE = { payer: -1000n, seller: 1000n };
+const FREE = { payer: 0n, seller: 0n };
+const LOST_BEFORE = "reset-before"; // no money moves
+const LOST_AFTER = "reset-after"; // the money moves, its answer is lost
+
+export default async function reconcile(test, world) {
+  const { faults, rpcFaults, info } = world;
+  const body = JSON.stringify(HELLO);
+
+  /** A payment whose settlement is unknown → {payer, headers, nonce, send, before} */
+  async function lost(fault, { sign, prepare } = {}) {
+    const payer = world.nextPayer();
+    const headers = await world.payment({ payer, sign });
+    const { nonce } = decodeHeader(headers["PAYMENT-SIGNATURE"]).payload.authorization;
+    const before = [await world.held(payer.address), await world.held(info.payTo)];
+    const send = (more) => world.send({ body, headers, ...more });
+    await prepare?.(headers);
+    faults.set({ settle: { ...(typeof fault === "string" ? { mode: fault } : fault), times: 1 } });
+    assertRefused(await send(), INDETERMINATE);
+    faults.reset();
+    const moved = async () => ({
+      payer: (await world.held(payer.address)) - before[0],
+      seller: (await world.held(info.payTo)) - before[1],
+    });
+    return { payer, headers, nonce, send, moved, row: () => row(nonce) };
+  }
+
+  /** What `tollbox payments` says of the payment with this nonce. */
+  async function row(nonce) {
+    const { status, stdout, stderr } = await world.tollbox("payments");
+    assert.equal(status, 0, stderr);
+    const line = stdout.split("\n").find((text) => text.includes(nonce));
+    const [identity, , , , state, created, transaction, age, next, evidence] = (line ?? "").split("  ");
+    return { identity, state, created, age, next, transaction, evidence };
+  }
+
+  const inState = (payment, state, more) =>
+    until(`the payment is ${state}`, async () => {
+      const found = await payment.row();
+      return found.state === state && found;
+    }, { withinMs: 30_000, everyMs: 200, ...more });
+
+  const settles = () => faults.stats().settle.calls;
+
+  function assertServed(answer, payment) {
+    assertRun(answer, { world, body, payer: payment.payer, amount: "1000" });
+  }
+
+  // A stranger who has seen the signature hands it in: the real facilitator behind the proxy is one.
+  async function submit(headers) {
+    const paymentPayload = decodeHeader(headers["PAYMENT-SIGNATURE"]);
+    const answer = await fetch(`${info.facilitatorUrl}/settle`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ x402Version: 2, paymentPayload, paymentRequirements: await world.requirement() }),
+    });
+    assert.equal((await answer.json()).success, true);
+  }
+
+  await test("paid, the answer lost: the retry is served without asking anybody to settle", async () => {
+    const payment = await lost(LOST_AFTER);
+    assert.deepEqual(await payment.moved(), ONCE);
+    const before = settles();
+    const answer = await payment.send();
+    assertServed(answer, payment);
+    assert.equal(settles(), before, "settle was called");
+    const receipt = await rpc(info.rpcUrl, "eth_getTransactionReceipt", [answer.json.payment.transaction]);
+    assert.equal(receipt.status, "0x1");
+    assert.ok((await payment.send()).bytes.equals(answer.bytes));
+    assert.deepEqual(await payment.moved(), ONCE);
+  });
+
+  await test("paid, the answer lost: found in the background, run owed", async () => {
+    const payment = await lost(LOST_AFTER);
+    const found = await inState(payment, "settled");
+    assert.match(found.transaction, /^0x[0-9a-f]{64}$/);
+    const before = settles();
+    assertServed(await payment.send(), payment);
+    assert.equal(settles(), before);
+    assert.deepEqual(await payment.moved(), ONCE);
+  });
+
+  await test("not paid, the answer lost: nobody is charged in the background; the retry is", async () => {
+    const payment = await lost(LOST_BEFORE);
+    const found = await until("it was looked at", async () => {
+      const now = await payment.row();
+      return /unused/.test(now.evidence) && now;
+    }, { withinMs: 30_000, everyMs: 200 });
+    assert.equal(found.state, "unknown");
+    assert.match(found.next, /^(in \d+s|now)$/);
+    assert.deepEqual(await payment.moved(), FREE);
+    assertServed(await payment.send(), payment);
+    assert.deepEqual(await payment.moved(), ONCE);
+  });
+
+  await test("a cancelled authorization is no payment: 402, for good", async () => {
+    const payment = await lost(LOST_BEFORE);
+    await cancelAuthorization(info, payment.payer, payment.nonce);
+    const before = settles();
+    for (let time = 0; time < 2; time++) {
+      assertRefused(await payment.send(), "PAYMENT_SETTLEMENT_FAILED", { message: /cancelled/ });
+      assert.match((await payment.row()).evidence, /cancelled/);
+    }
+    assert.equal((await payment.row()).state, "failed");
+    assertRefused(await payment.send({ body: JSON.stringify({ ...HELLO, stdin: "x" }) }), "PAYMENT_REPLAYED");
+    assert.equal(settles(), before);
+    assert.deepEqual(await payment.moved(), FREE);
+  });
+
+  await test("an authorization that expired unused is no payment", async () => {
+    const validBefore = nowSeconds() + 13;
+    const payment = await lost(LOST_BEFORE, { sign: { validBefore: String(validBefore) } });
+    const found = await inState(payment, "failed");
+    assert.match(found.evidence, /expired unused/);
+    assert.ok(nowSeconds() >= validBefore);
+    assertRefused(await payment.send(), "PAYMENT_SETTLEMENT_FAILED", { message: /expired/ });
+    assert.deepEqual(await payment.moved(), FREE);
+  });
+
+  await test("a stranger who hands it in after our claim has paid for the run", async () => {
+    const payment = await lost(LOST_BEFORE);
+    await submit(payment.headers);
+    const before = settles();
+    assertServed(await payment.send(), payment);
+    assert.equal(settles(), before);
+    assert.deepEqual(await payment.moved(), ONCE);
+  });
+
+  // What was used before we heard of it binds to no request of ours.
+  async function usedBefore() {
+    return lost(LOST_BEFORE, {
+      prepare: async (headers) => {
+        await submit(headers);
+        const { timestamp } = await rpc(info.rpcUrl, "eth_getBlockByNumber", ["latest", false]);
+        await until("the next second", () => nowSeconds() > Number(timestamp));
+      },
+    });
+  }
+
+  await test("handed in just before our claim: no run", async () => {
+    const payment = await usedBefore();
+    assertRefused(await payment.send(), INDETERMINATE);
+    assert.match((await payment.row()).evidence, /nonce_already_used|close to the claim/);
+    assert.deepEqual(await payment.moved(), ONCE, "by the stranger, once");
+  });
+
+  await test("handed in long before our claim: 409, and no run", async () => {
+    const payment = await usedBefore();
+    const head = BigInt((await rpc(info.rpcUrl, "eth_blockNumber")));
+    // All but the newest blocks are two minutes older.
+    rpcFaults.set({
+      eth_getBlockByNumber: (block, [wanted]) =>
+        wanted === "latest" || BigInt(wanted) > head ? block : { ...block, timestamp: `0x${(BigInt(block.timestamp) - 120n).toString(16)}` },
+    });
+    try {
+      assertRefused(await payment.send(), "PAYMENT_REPLAYED", { message: /before/ });
+    } finally {
+      rpcFaults.set(null);
+    }
+    assert.equal((await payment.row()).state, "failed");
+  });
+
+  const FLIP = (hash) => hash.replace(/.$/, (digit) => (digit === "0" ? "1" : "0"));
+  const each = (change) => (logs) => logs.map((log) => ({ ...log, ...change(log) }));
+  const inReceipt = (change) => (receipt) => ({ ...receipt, ...change(receipt) });
+  const lies = [
+    ["another chain's node", { eth_chainId: () => "0x1" }],
+    ["a state that is no word", { eth_call: () => "0x" }],
+    ["a state of 2", { eth_call: (word) => word.replace(/1$/, "2") }],
+    ["unused, while a log says used", { eth_call: () => `0x${"0".repeat(64)}`, eth_getBlockByNumber: (block) => ({ ...block, timestamp: "0x7fffffff" }) }],
+    ["used, and no log", { eth_getLogs: () => [] }],
+    ["two logs", { eth_getLogs: (logs) => [...logs, ...logs] }],
+    ["a log of a block taken back", { eth_getLogs: each(() => ({ removed: true })) }],
+    ["a log of another block", { eth_getLogs: each(({ blockHash }) => ({ blockHash: FLIP(blockHash) })) }],
+    ["a log of a block to come", { eth_getLogs: each(() => ({ blockNumber: "0xffffffff" })) }],
+    ["a log of another nonce", { eth_getLogs: each(({ topics }) => ({ topics: [topics[0], topics[1], FLIP(topics[2])] })) }],
+    ["a log of another token", { eth_getLogs: each(() => ({ address: info.payTo })) }],
+    ["logs that are no list", { eth_getLogs: () => ({}) }],
+    ["no receipt", { eth_getTransactionReceipt: () => null }],
+    ["a failed transaction", { eth_getTransactionReceipt: inReceipt(() => ({ status: "0x0" })) }],
+    ["a receipt of another transaction", { eth_getTransactionReceipt: inReceipt(({ transactionHash }) => ({ transactionHash: FLIP(transactionHash) })) }],
+    ["a receipt without logs", { eth_getTransactionReceipt: inReceipt(() => ({ logs: [] })) }],
+    ["no block", { eth_getBlockByNumber: () => null }],
+    ["a block of another number", { eth_getBlockByNumber: (block, [wanted]) => (wanted === "latest" ? block : { ...block, number: "0x1" }) }],
+    ...["dead", "html", "error-500", "refuse", "other-id", "cut", "null", "huge"].map((mode) => [mode, mode]),
+  ];
+  await test("a node that lies, contradicts itself or fails: still unknown, until it tells the truth", async () => {
+    const payment = await lost(LOST_AFTER);
+    for (const [name, lie] of lies) {
+      rpcFaults.set(lie);
+      const answer = await payment.send();
+      rpcFaults.set(null);
+      assert.equal(answer.status, 503, `${name}: ${answer.text}`);
+      assertRefused(answer, INDETERMINATE);
+    }
+    assertServed(await payment.send(), payment);
+    assert.deepEqual(await payment.moved(), ONCE);
+  });
+
+  await test("a node that hangs holds a retry up for seconds only", async () => {
+    const payment = await lost(LOST_AFTER);
+    rpcFaults.set("hang");
+    const begin = performance.now();
+    assertRefused(await payment.send(), INDETERMINATE);
+    assert.ok(performance.now() - begin < 9000);
+    rpcFaults.set(null);
+    assertServed(await payment.send(), payment);
+  });
+
+  await test("a node that is dead is as none: the facilitator is asked again", async () => {
+    rpcFaults.set("dead");
+    try {
+      const payment = await lost(LOST_BEFORE);
+      await inState(payment, "settled");
+      assert.deepEqual(await payment.moved(), ONCE);
+      assertServed(await payment.send(), payment);
+      assert.deepEqual(await payment.moved(), ONCE);
+    } finally {
+      rpcFaults.set(null);
+    }
+  });
+
+  await test("a transaction is waited for until it has its confirmations", async () => {
+    await world.restartWithChain(`[chain:default]\nrpc_url = ${rpcFaults.url}\nconfirmations = 6\n`);
+    const payment = await lost(LOST_AFTER);
+    assertRefused(await payment.send(), INDETERMINATE, { message: /confirmations/ });
+    await rpc(info.rpcUrl, "anvil_mine", ["0x6"]);
+    assertServed(await payment.send(), payment);
+    assert.deepEqual(await payment.moved(), ONCE);
+  });
+
+  await test("tollbox reconcile, beside the service and without it", async () => {
+    await world.restartWithChain("");
+    const paid = await lost(LOST_AFTER);
+    const never = await lost({ mode: "refuse", reason: "unexpected_settle_error" });
+    // No chain to read: what the facilitator says of the one is no proof, the other is settled by asking again.
+    const first = await world.tollbox("reconcile");
+    assert.equal(first.status, 3, first.stderr);
+    assert.match(first.stdout, new RegExp(`${paid.nonce} {2}unknown {2}- {2}.*likely paid`));
+    assert.match(first.stdout, new RegExp(`${never.nonce} {2}settled {2}0x[0-9a-f]{64} {2}-`));
+    assertServed(await never.send(), never);
+    assertRefused(await paid.send(), INDETERMINATE);
+
+    await world.restartWithChain(null);
+    assert.equal(await world.stop(), 0);
+    const { identity } = await paid.row();
+    const second = await world.tollbox("reconcile", identity);
+    assert.equal(second.status, 0, second.stderr);
+    assert.match(second.stdout, new RegExp(`${paid.nonce} {2}settled {2}0x[0-9a-f]{64}`));
+    assert.equal((await world.tollbox("reconcile", identity)).status, 1, "it is not unknown any more");
+    assert.equal((await world.tollbox("reconcile", "nobody")).status, 1);
+    assert.equal((await world.tollbox("reconcile", "--all", "x")).status, 2);
+    await world.start();
+    assertServed(await paid.send(), paid);
+    assert.deepEqual(await paid.moved(), { payer: -1000n, seller: 2000n });
+  });
+
+  await test("no key of the node's URL is shown", async () => {
+    const { status, stdout } = await world.tollbox("config");
+    assert.equal(status, 0);
+    assert.match(stdout, /^chain:default\.rpc_url = \(not shown\)/m);
+    assert.ok(!stdout.includes(rpcFaults.url));
+  });
+}
