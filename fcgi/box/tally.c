@@ -5,6 +5,10 @@
 
 #include "base/io.h"
 
+/* The last real-time signal of every Linux there is. A status has room for
+ * more, and the gate takes no such answer. */
+#define SIGNAL_MOST 64
+
 void
 tally_init(struct tally *t, const struct limits *limits, uint64_t cores)
 {
@@ -72,7 +76,9 @@ tally_report(struct tally *t, const struct hull *h, int init,
 {
 	uint64_t now = (uint64_t)io_now_us();
 
-	if (!WIFEXITED(m->wait_status) && !WIFSIGNALED(m->wait_status))
+	if (!WIFEXITED(m->wait_status) &&
+	    (!WIFSIGNALED(m->wait_status) ||
+		WTERMSIG(m->wait_status) > SIGNAL_MOST))
 		return ST_FORMAT;
 	if (h->group == NULL) {
 		(void)tally_look(t, h, init);
