@@ -54,14 +54,15 @@ void init_control_tell(const void *message, size_t len);
 void init_control_tell_simple(enum wire_type type);
 void init_control_tell_failed(const struct init_trouble *t);
 
-/* Receive one order, *fd being what came with it or -1. False with t:
- * ECONNRESET if the boxer let go. */
+/* Receive one order, *fd being what came with it or -1, also where it is
+ * refused. False with t: ECONNRESET if the boxer let go, EBADMSG for what is no
+ * order, or has more than one descriptor. */
 bool init_control_receive(union init_order *m, int *fd, struct init_trouble *t);
 
 /* Send a message with a descriptor, which stays the caller's. */
 void init_control_hand(const void *message, size_t len, int fd);
 
-/* Map the job image; fd is closed. */
+/* Map the job image; fd is closed if that could be done. */
 bool init_control_map(
     struct init_image *out, int fd, uint64_t len, struct init_trouble *t);
 

@@ -95,18 +95,21 @@ init_control_receive(union init_order *m, int *fd, struct init_trouble *t)
 		char bytes[CMSG_SPACE(sizeof(int))];
 	} control;
 	struct iovec iov = { .iov_base = m, .iov_len = sizeof(*m) };
+	/* What CMSG_SPACE() adds would hold a second descriptor. */
 	struct msghdr msg = { .msg_iov = &iov,
 		.msg_iovlen = 1,
 		.msg_control = control.bytes,
-		.msg_controllen = sizeof(control.bytes) };
+		.msg_controllen = CMSG_LEN(sizeof(*fd)) };
 	ssize_t n;
 
+	*fd = -1;
 	do {
 		n = recvmsg(INIT_CONTROL, &msg, MSG_CMSG_CLOEXEC);
 	} while (n < 0 && errno == EINTR);
+	if (n >= 0)
+		*fd = descriptor_of(&msg);
 	if (n <= 0)
 		return init_trouble(t, "control socket", ECONNRESET);
-	*fd = descriptor_of(&msg);
 	if ((msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0)
 		return init_trouble(t, "message", EBADMSG);
 	if (n == (ssize_t)sizeof(m->job) && m->type == WIRE_INIT_JOB &&
