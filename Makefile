@@ -99,9 +99,10 @@ $(B)/tests/unit/$(1)/%: tests/unit/$(1)/%.c $(foreach l,$(UNIT_$(1)),$(B)/lib$(l
 endef
 $(foreach r,$(ROOMS),$(eval $(call unit,$(r))))
 
+REPLAY := $(patsubst tests/fuzz/%.c,$(B)/tests/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 .PHONY: unit
-unit: $(UNIT) $(B)/sandbox-init
-	@tests/run-unit.sh $(UNIT)
+unit: $(UNIT) $(REPLAY) $(B)/sandbox-init
+	@tests/run-unit.sh $(UNIT) $(REPLAY)
 
 .PHONY: asan
 asan:
@@ -205,13 +206,45 @@ include packaging/rules.mk
 #? make clean        remove what was built
 #? make fuzz         libFuzzer on every parser, SECONDS_EACH=60 each
 SECONDS_EACH ?= 60
-FUZZ := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
-fuzz: $(FUZZ)
-	@tests/fuzz/run.sh $(SECONDS_EACH) $(FUZZ)
-SRC_fuzz := $(SRC_base) $(SRC_pay) fcgi/box/extras.c
-build/fuzz/%: tests/fuzz/%.c $(SRC_fuzz) $(wildcard fcgi/*/*.h)
+FUZZ := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+fuzz: $(addprefix build/fuzz/,$(FUZZ))
+	@tests/fuzz/run.sh $(SECONDS_EACH) $^
+
+# All rooms and the parts of sandbox-init that a target drives by itself, in one
+# archive: a target that stands in for a module simply has its functions.
+SRC_fuzz := $(foreach r,$(ROOMS),$(SRC_$(r))) tests/fuzz/scene.c \
+	$(patsubst %,sandbox-scripts/init_%.c,control files collect)
+FUZZ_LIBS := -lcmocka $(WEB_LIBS) $(BOX_LIBS) $(PAY_LIBS) $(BASE_LIBS)
+# What else a target stands in for.
+wrap = $(patsubst %,-Wl$(comma)--wrap=%,$(WRAP_$(1)))
+comma := ,
+WRAP_fuzz_cell := io_now_us epoll_wait log_write
+WRAP_fuzz_collect := open
+WRAP_fuzz_conf := open
+
+FUZZ_CC := clang -std=gnu11 -g -O1 -fno-omit-frame-pointer -D_GNU_SOURCE \
+	-DTOLLBOX_VERSION='"$(VERSION)"' -DTOLLBOX_COMMIT='"fuzz"' -Ifcgi -MMD -MP \
+	-fno-sanitize-recover=all
+build/fuzz/%.o: %.c
 	@mkdir -p $(@D)
+	@echo "CC   $< (fuzz)"
+	$(Q)$(FUZZ_CC) -fsanitize=fuzzer-no-link,address,undefined -c -o $@ $<
+build/fuzz/libfuzz.a: $(patsubst %.c,build/fuzz/%.o,$(SRC_fuzz))
+	@rm -f $@
+	$(Q)ar rcs $@ $^
+build/fuzz/fuzz_%: tests/fuzz/fuzz_%.c build/fuzz/libfuzz.a
 	@echo "LD   $@"
-	$(Q)clang -std=gnu11 -g -O1 -D_GNU_SOURCE -Ifcgi \
-		-fsanitize=fuzzer,address,undefined -o $@ $< $(SRC_fuzz) \
-		$(PAY_LIBS) $(BASE_LIBS)
+	$(Q)$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $(filter %.c %.a,$^) \
+		$(call wrap,$(@F)) $(FUZZ_LIBS)
+
+# The same without libFuzzer: the corpus as a unit test.
+$(B)/tests/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(B)/tests/fuzz/replay.o \
+		$(B)/tests/fuzz/libfuzz.a
+	@echo "LD   $@"
+	$(Q)$(CC) $(CFLAGS) $(UNITWARN) $(LDFLAGS) -o $@ \
+		$(filter %.c %.o %.a,$^) $(call wrap,$(@F)) $(FUZZ_LIBS)
+$(B)/tests/fuzz/libfuzz.a: $(call obj,$(SRC_fuzz))
+	@rm -f $@
+	$(Q)ar rcs $@ $^
+-include $(wildcard build/fuzz/*.d $(B)/tests/fuzz/*.d) \
+	$(patsubst %.c,build/fuzz/%.d,$(SRC_fuzz))

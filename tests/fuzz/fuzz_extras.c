@@ -14,6 +14,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* Where bytes go that need only be there. */
+static volatile uint8_t last_byte;
+
 static void
 must(int holds)
 {
@@ -45,7 +48,7 @@ check_files(const struct extras_file *list, size_t n, uint64_t room)
 		}
 		/* Every byte of it is there. */
 		for (uint64_t k = 0; k < f->size; k++)
-			must(f->data[k] <= 255);
+			last_byte = f->data[k];
 		sum += f->size;
 		must(sum <= room);
 	}

@@ -7,6 +7,10 @@ seconds=$1
 shift
 passed=0
 failed=0
+# Folders that stand for a sandbox's are made and emptied all the time.
+TMPDIR=$(mktemp -d -p /dev/shm 2>/dev/null || mktemp -d)
+export TMPDIR
+trap 'rm -rf "$TMPDIR"' EXIT
 for target in "$@"; do
 	name=${target##*/}
 	found=build/fuzz/corpus/$name
