@@ -6,10 +6,13 @@ SHELL := /bin/bash
 CC ?= cc
 B ?= build
 SAN ?=
+# POINTS=1: fault points for the crash tests (fcgi/base/point.h).
+POINTS ?=
 
 # V=1 shows whole command lines.
 Q := $(if $(V),,@)
 
+comma := ,
 # Of the package, and so of the program.
 VERSION := $(shell head -n 1 debian/changelog | tr -d '()' | cut -d' ' -f2)
 COMMIT := $(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)
@@ -25,8 +28,9 @@ HARDEN := $(if $(SAN),-O1 -fno-omit-frame-pointer -fsanitize=$(SAN) \
 	-fstack-protector-strong -fstack-clash-protection
 CFLAGS := -std=gnu11 -g $(WARN) $(SANWARN) $(HARDEN) -fPIE -D_GNU_SOURCE \
 	-DTOLLBOX_VERSION='"$(VERSION)"' -DTOLLBOX_COMMIT='"$(COMMIT)"' \
-	-Ifcgi -MMD -MP
-LDFLAGS := -pie -Wl,-z,relro,-z,now $(if $(SAN),-fsanitize=$(SAN))
+	$(if $(POINTS),-DTOLLBOX_POINTS) -Ifcgi -MMD -MP
+LDFLAGS := -pie -Wl,-z,relro,-z,now $(if $(SAN),-fsanitize=$(SAN)) \
+	$(if $(POINTS),-Wl$(comma)--wrap=time)
 
 BASE_LIBS := -lcjson -linih -lcrypto -lm
 PAY_LIBS := -lnettle -lsecp256k1 -lcurl -lsqlite3 -lz
@@ -34,7 +38,8 @@ BOX_LIBS := -lseccomp
 WEB_LIBS := -lfcgi -lpthread
 
 ROOMS := base pay box web
-SRC_base := $(wildcard fcgi/base/*.c)
+SRC_base := $(filter-out $(if $(POINTS),,fcgi/base/point.c),\
+	$(wildcard fcgi/base/*.c))
 SRC_pay := $(wildcard fcgi/pay/*.c)
 SRC_box := $(wildcard fcgi/box/*.c)
 SRC_web := $(wildcard fcgi/web/*.c fcgi/web/dialects/*.c)
@@ -108,6 +113,10 @@ unit: $(UNIT) $(REPLAY) $(B)/sandbox-init
 asan:
 	$(MAKE) B=build/asan SAN=address,undefined all unit
 
+.PHONY: points
+points:
+	$(MAKE) B=build/points POINTS=1 all
+
 .PHONY: clean
 clean:
 	rm -rf build
@@ -115,7 +124,8 @@ clean:
 -include $(patsubst %.o,%.d,$(call obj,$(SRC_all))) $(wildcard $(B)/tests/unit/*/*.d)
 
 # ---- what people type ----
-.PHONY: help deps demo run test lint blackbox escape escape-long fuzz
+.PHONY: help deps demo run test lint blackbox crash crash-long escape \
+	escape-long fuzz
 help:
 	@sed -nE 's/^#\? ?//p' Makefile packaging/rules.mk
 
@@ -146,6 +156,14 @@ lint:
 #? make blackbox     through real nginx, chain, facilitator, clients
 blackbox: all
 	@TOLLBOX_TEST_B=$(B) tests/blackbox/run.sh
+
+#? make crash        kills at each step of a payment, a sample (SECONDS=45)
+crash: all points
+	@SECONDS_LEFT=$(or $(SECONDS),45) tests/crash/run.sh
+#? make crash-long   the same until 2000 kills (SECONDS=N: until then); totals
+#?                   are kept in build/crash-totals.json and go on
+crash-long: all points
+	@SECONDS_LEFT=$(or $(SECONDS),0) tests/crash/run.sh --long
 
 ESCAPE := $(addprefix $(B)/tests/escape/,box bin/faults init-without-rlimits)
 #? make escape       attacks from inside the sandbox

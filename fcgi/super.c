@@ -23,13 +23,14 @@
 
 #include "base/io.h"
 #include "base/log.h"
+#include "base/point.h"
 #include "box/cgroup.h"
 #include "box/host.h"
 #include "front.h"
 #include "keep.h"
 #include "watch.h"
 
-#define PASSED 4 /* variables that the children are given, at most */
+#define PASSED 5 /* variables that the children are given, at most */
 #define ENV_BYTES 4096
 
 struct super {
@@ -153,8 +154,14 @@ open_programs(struct super *s, const struct conf *c, struct fault *f)
 static enum status
 make_environment(struct super *s, const struct conf *c)
 {
-	static const char *const passed[] = { "JOURNAL_STREAM", "ASAN_OPTIONS",
-		"UBSAN_OPTIONS" };
+	static const char *const passed[] = {
+		"JOURNAL_STREAM",
+		"ASAN_OPTIONS",
+		"UBSAN_OPTIONS",
+#ifdef TOLLBOX_POINTS
+		POINT_VARIABLE,
+#endif
+	};
 	size_t n = 0;
 	int len;
 

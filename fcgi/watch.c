@@ -25,6 +25,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/own.h"
+#include "base/point.h"
 #include "child.h"
 #include "notify.h"
 #include "role.h"
@@ -150,6 +151,7 @@ start_missing(struct watch *s)
 
 	if (st == ST_OK)
 		st = start_boxer(s, pair[1]);
+	POINT("super.restarting");
 	if (st == ST_OK && s->gate.pid == 0) {
 		st = start_gate(s, pair[0]);
 	} else if (st == ST_OK) {
@@ -225,6 +227,7 @@ on_end(struct watch *s, struct child *ch, int wait_status)
 		child_stopped(ch);
 	else
 		child_ended(ch, wait_status);
+	POINT("super.reaped");
 	if (s->phase == PHASE_STARTING)
 		fail(s, "a part ended before the gate accepted");
 	else if (ch == &s->gate && s->phase == PHASE_SERVING)

@@ -27,6 +27,7 @@
 
 #include "base/io.h"
 #include "base/log.h"
+#include "base/point.h"
 #include "base/wire.h"
 #include "box/host.h"
 #include "box/pool.h"
@@ -95,6 +96,7 @@ on_reserve(struct boxer *b, const struct wire_reserve *m, int sock)
 		return;
 	}
 	roster_add(&b->runs, r);
+	POINT("boxer.reserved");
 	if (b->mode != BOXER_SERVING)
 		roster_refuse_waiting(&b->runs, stopping);
 	else

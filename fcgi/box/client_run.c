@@ -12,6 +12,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/own.h"
+#include "base/point.h"
 #include "box/client_work.h"
 #include "box/extras.h"
 
@@ -236,7 +237,9 @@ client_run(struct client_slot *s, const struct job *j,
 	enum status st = ST_BUG;
 
 	memset(out, 0, sizeof(*out));
+	POINT("job.before");
 	st = send_job(s->sock, j);
+	POINT("job.sent");
 	/* A sandbox that failed to boot was refused meanwhile: that answer
 	 * waits to be read although nothing can be sent any more. */
 	if (st == ST_OK || st == ST_CLOSED)

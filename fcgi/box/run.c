@@ -11,6 +11,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/own.h"
+#include "base/point.h"
 #include "box/pool.h"
 #include "box/run_check.h"
 #include "box/run_work.h"
@@ -104,6 +105,7 @@ on_started(void *ctx)
 
 	if (r->state != RUN_LOADED)
 		return;
+	POINT("boxer.started");
 	r->state = RUN_STARTED;
 	run_tell_simple(r, WIRE_STARTED);
 	pump_start(r->pump);
@@ -175,6 +177,7 @@ on_ended(void *ctx)
 		run_tell_refusal(r, st, "the sandbox could not be set up");
 		return;
 	}
+	POINT("boxer.ended");
 	r->state = RUN_ENDED;
 	r->extras = cell_extras(r->cell, &r->extras_len);
 	if (r->extras < 0)
@@ -199,6 +202,7 @@ on_job(struct run *r, const struct wire_job *m, size_t len, int fd)
 		run_tell_done(r);
 		return;
 	}
+	POINT("boxer.job");
 	r->job = *m;
 	r->image = own_steal_fd(&image);
 	r->state = RUN_LOADED;

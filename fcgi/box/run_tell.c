@@ -5,6 +5,7 @@
 
 #include "base/io.h"
 #include "base/log.h"
+#include "base/point.h"
 #include "box/pool.h"
 #include "box/run_work.h"
 
@@ -113,4 +114,5 @@ run_tell_result(struct run *r)
 	result.extras_len = r->extras_len;
 	if (tell_with(r, &result, sizeof(result), r->extras))
 		run_tell_done(r);
+	POINT("boxer.delivered");
 }

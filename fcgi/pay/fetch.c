@@ -19,6 +19,7 @@
 
 #include "base/io.h"
 #include "base/log.h"
+#include "base/point.h"
 #include "pay/fetch_headers.h"
 #include "pay/fetch_redirect.h"
 
@@ -148,6 +149,7 @@ on_header(char *data, size_t size, size_t n, void *ctx)
 	struct transfer *t = ctx;
 
 	(void)data;
+	POINT("call.answering");
 	t->header_bytes += size * n;
 	return t->header_bytes <= HEADER_BYTES ? size * n : 0;
 }

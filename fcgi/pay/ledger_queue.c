@@ -18,6 +18,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "base/point.h"
 
 struct change {
 	struct change *next;
@@ -109,8 +110,10 @@ make_group(struct ledger_db *db, struct change *first)
 		return st;
 	for (c = first; c != NULL && st == ST_OK; c = c->next)
 		st = make_one(db, c);
+	POINT("commit.before");
 	if (st == ST_OK)
 		st = plain(db, LEDGER_SQL_COMMIT);
+	POINT("commit.after");
 	if (st != ST_OK && ledger_db_open_transaction(db) &&
 	    plain(db, LEDGER_SQL_ROLLBACK) != ST_OK)
 		log_err("ledger: a failed transaction cannot be rolled back");

@@ -13,6 +13,7 @@
 #include "base/hex.h"
 #include "base/io.h"
 #include "base/log.h"
+#include "base/point.h"
 #include "web/http_head.h"
 #include "web/outlet.h"
 
@@ -357,6 +358,7 @@ http_send(struct http_request *q, struct http_reply *a)
 	struct http_conn *c = q->conn;
 	bool whole;
 
+	POINT("answer.before");
 	if (!c->live)
 		send_whole(q, a);
 	whole = outlet_push(&c->out);
@@ -367,5 +369,6 @@ http_send(struct http_request *q, struct http_reply *a)
 	outlet_free(&c->out);
 	c->live = false;
 	FCGX_Finish_r(&c->fcgi);
+	POINT("answer.after");
 	return whole;
 }

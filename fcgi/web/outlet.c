@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include "base/io.h"
+#include "base/point.h"
 
 /* The FastCGI protocol's own numbers. */
 #define RECORD_VERSION 1
@@ -61,6 +62,7 @@ step(struct outlet *o)
 	size_t left = o->pending.len - o->sent;
 	ssize_t n;
 
+	POINT("answer.part");
 	do
 		n = send(o->fd, o->pending.data + o->sent, left,
 		    MSG_DONTWAIT | MSG_NOSIGNAL);

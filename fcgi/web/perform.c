@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/own.h"
+#include "base/point.h"
 #include "pay/ledger.h"
 #include "web/answer.h"
 #include "web/result.h"
@@ -41,6 +42,7 @@ on_chunk(void *ctx, int stream, const uint8_t *data, size_t len)
 {
 	struct run *r = ctx;
 
+	POINT("run.output");
 	buf_add(&r->streams[stream - 1], data, len);
 	stream_grown(&r->live, stream);
 }
@@ -121,6 +123,7 @@ on_start(void *ctx)
 	struct result res = result_of(r);
 	OWN_BUF struct buf payment;
 
+	POINT("run.started");
 	buf_init(&payment, 4096);
 	if (r->live.form == STREAM_NONE)
 		return;
@@ -137,10 +140,12 @@ keep_answer(struct run *r)
 
 	if (buf_status(&a->headers) != ST_OK || buf_status(&a->body) != ST_OK)
 		return fault_set(&r->f, ST_SERVICE_INTERNAL_FAILURE, "answer");
+	POINT("done.before");
 	if (ledger_done(r->g->ledger, buf_cstr(&r->identity), a->status,
 		buf_cstr(&a->headers), buf_cstr(&a->body),
 		a->body.len) != ST_OK)
 		return fault_set(&r->f, ST_SERVICE_INTERNAL_FAILURE, "ledger");
+	POINT("done.after");
 	return ST_OK;
 }
 
@@ -215,6 +220,7 @@ replay(struct run *r, const struct ledger_row *row)
 	};
 	OWN_BUF struct buf payment;
 
+	POINT("replay.before");
 	buf_init(&payment, 4096);
 	answer_replay(r->a, row);
 	/* A refusal that was kept is no run's answer. */
@@ -257,9 +263,12 @@ enum status
 perform(struct run *r)
 {
 	const char *id = buf_cstr(&r->identity);
-	enum status st = ledger_running(r->g->ledger, id);
+	enum status st = ST_BUG;
 
 	r->settled_at = (uint64_t)time(NULL);
+	POINT("running.before");
+	st = ledger_running(r->g->ledger, id);
+	POINT("running.after");
 	if (st == ST_TOO_BIG)
 		return give_up(r);
 	if (st != ST_OK)
@@ -277,6 +286,7 @@ perform(struct run *r)
 		client_idle(r->slot, on_idle);
 	st = client_run(
 	    OWN_STEAL(r->slot), &r->job, on_start, on_chunk, r, &r->end, &r->f);
+	POINT("run.ended");
 	run_state_stage_end(r, RUN_STAGE_RUN);
 	if (st != ST_OK)
 		return lost(r);

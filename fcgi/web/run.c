@@ -24,6 +24,7 @@
 
 #include "base/log.h"
 #include "base/own.h"
+#include "base/point.h"
 #include "pay/ledger.h"
 #include "pay/x402.h"
 #include "web/answer.h"
@@ -193,7 +194,9 @@ claim(struct run *r)
 
 	if (r->pay.evm && u256_fits64(&before, &r->pay.auth.valid_before))
 		c.valid_before = before;
+	POINT("claim.before");
 	st = ledger_claim(r->g->ledger, &c);
+	POINT("claim.after");
 	if (st == ST_CONFLICT)
 		return fault_set(&r->f, ST_PAYMENT_REPLAYED,
 		    "this payment, or its payment-identifier, is being used by "
@@ -395,6 +398,7 @@ run_by_payment(struct run *r)
 {
 	enum status st = ST_BUG;
 
+	POINT("payment.seen");
 	st = turn_take(r);
 	if (st == ST_OK && r->row.state == LEDGER_STATE_MAX)
 		return run_new(r);

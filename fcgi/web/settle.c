@@ -8,6 +8,7 @@
 #include "base/hex.h"
 #include "base/io.h"
 #include "base/log.h"
+#include "base/point.h"
 #include "pay/facilitator.h"
 
 /* Callers see reasons that are codes; free text may hold a facilitator's
@@ -79,7 +80,9 @@ settled(char **transaction, struct ledger *l, const struct settle_ask *ask,
 
 	if (odd != NULL)
 		return unknown(l, ask, odd, f);
+	POINT("settled.before");
 	st = ledger_settled(l, ask->identity, a->transaction);
+	POINT("settled.after");
 	if (st == ST_CONFLICT) {
 		log_err("settlement of %s names a transaction that another "
 			"payment has: %s",
@@ -157,8 +160,10 @@ settle_payment(char **transaction, char reason[FACILITATOR_REASON],
 	int64_t begin;
 
 	*transaction = NULL;
+	POINT("settling.before");
 	if (ledger_settling(l, ask->identity) != ST_OK)
 		return ledger_trouble(f);
+	POINT("settling.after");
 	begin = io_now_us();
 	call(&a, l, fac, ask);
 	*ask->call_us = io_now_us() - begin;
