@@ -1,8 +1,9 @@
 /*
  * A process that works on the ledger with several threads is killed at random
- * moments, over and over on the same store. It tells each step over a pipe
- * once the ledger has said that it is durable. After each death the store is
- * opened again: whatever was told must be there, as recovery leaves it, and
+ * moments, over and over on the same store; or its disk loses the power, and
+ * the next goes on with what is left (power_vfs.h). It tells each step over a
+ * pipe once the ledger has said that it is durable. After each death the store
+ * is opened again: whatever was told must be there, as recovery leaves it, and
  * nothing else may be there but the one step that was under way.
  */
 #include <poll.h>
@@ -24,8 +25,10 @@
 #include "base/log.h"
 #include "base/own.h"
 #include "pay/ledger.h"
+#include "power_vfs.h"
 
 #define ROUNDS 80
+#define POWER_ROUNDS 90
 #define THREADS 3
 #define SEED 0x7011b0c5u
 #define KILL_US 60000 /* at most this long after the fork, or first step */
@@ -382,15 +385,76 @@ next_random(uint32_t *x)
 	return *x;
 }
 
-static int
-one_round(const char *url, int round, uint32_t *random)
+/* What the disk still has takes the place of what the process saw. */
+static void
+take_left(const char *dir, const char *left)
 {
+	static const char *const files[] = { "l.db", "l.db-wal",
+		"l.db-journal" };
+	char from[96], to[96];
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		snprintf(from, sizeof(from), "%s/%s", left, files[i]);
+		snprintf(to, sizeof(to), "%s/%s", dir, files[i]);
+		if (rename(from, to) != 0)
+			(void)unlink(to);
+	}
+	snprintf(to, sizeof(to), "%s/l.db-shm", dir);
+	(void)unlink(to);
+}
+
+static void
+await_power_loss(pid_t pid, const char *dir, const char *left)
+{
+	int ws = 0;
+
+	assert_int_equal(waitpid(pid, &ws, 0), pid);
+	assert_true(WIFEXITED(ws));
+	assert_int_equal(WEXITSTATUS(ws), POWER_EXIT);
+	take_left(dir, left);
+}
+
+static void
+await_kill(pid_t pid, int first_step, int round, uint32_t *random)
+{
+	int ws = 0;
+
+	/* Each fourth dies anywhere, opening the store included; the others
+	 * at work, however slow this machine is today. */
+	if (round % 4 != 0)
+		assert_int_equal(
+		    io_wait(first_step, POLLIN, io_now_ms() + 60000), ST_OK);
+	usleep(next_random(random) % KILL_US);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, &ws, 0), pid);
+	/* It must not have ended by itself: then a change was refused. */
+	assert_true(WIFSIGNALED(ws) && WTERMSIG(ws) == SIGKILL);
+}
+
+/* Operations until the power goes: while the store is opened, at work, or
+ * around a checkpoint. */
+static long
+power_operations(int round, uint32_t *random)
+{
+	static const uint32_t most[] = { 40, 600, 6000 };
+
+	return 1 + (long)(next_random(random) % most[round % 3]);
+}
+
+/* left: folder for what a disk has after the power was lost, NULL: killed. */
+static int
+one_round(const char *dir, const char *left, int round, uint32_t *random)
+{
+	char url[96];
+	long operations = power_operations(round, random);
+	uint32_t seed = next_random(random);
 	struct last last[THREADS];
 	struct told told;
 	struct check c = { .round = round, .last = last };
-	int fds[2], ws = 0, steps = 0, i;
+	int fds[2], steps = 0, i;
 	pid_t pid;
 
+	snprintf(url, sizeof(url), "sqlite:%s/l.db", dir);
 	for (i = 0; i < THREADS; i++)
 		last[i] = (struct last){ -1, -1 };
 	assert_int_equal(pipe(fds), 0);
@@ -398,19 +462,15 @@ one_round(const char *url, int round, uint32_t *random)
 	assert_true(pid >= 0);
 	if (pid == 0) {
 		close(fds[0]);
+		if (left != NULL)
+			power_lose(left, operations, seed);
 		work_till_killed(url, round, fds[1]);
 	}
 	close(fds[1]);
-	/* Each fourth dies anywhere, opening the store included; the others
-	 * at work, however slow this machine is today. */
-	if (round % 4 != 0)
-		assert_int_equal(
-		    io_wait(fds[0], POLLIN, io_now_ms() + 60000), ST_OK);
-	usleep(next_random(random) % KILL_US);
-	assert_int_equal(kill(pid, SIGKILL), 0);
-	assert_int_equal(waitpid(pid, &ws, 0), pid);
-	/* It must not have ended by itself: then a change was refused. */
-	assert_true(WIFSIGNALED(ws) && WTERMSIG(ws) == SIGKILL);
+	if (left != NULL)
+		await_power_loss(pid, dir, left);
+	else
+		await_kill(pid, fds[0], round, random);
 	while (read(fds[0], &told, sizeof(told)) == sizeof(told)) {
 		assert_in_range(told.thread, 0, THREADS - 1);
 		last[told.thread] = (struct last){ told.number, told.step };
@@ -424,28 +484,26 @@ one_round(const char *url, int round, uint32_t *random)
 }
 
 static void
-nothing_told_is_ever_lost(void **state)
+many_rounds(const char *what, int rounds, const char *left)
 {
 	static const char *const ends[] = { "", "-wal", "-shm", ".lock" };
-	char dir[] = "/tmp/test_crash.XXXXXX", url[64], name[64];
+	char dir[] = "/tmp/test_crash.XXXXXX", name[64];
 	uint32_t random = SEED;
 	int round, steps = 0, silent = 0;
 	size_t i;
 
-	(void)state;
 	printf("seed 0x%x\n", SEED);
 	assert_non_null(mkdtemp(dir));
-	snprintf(url, sizeof(url), "sqlite:%s/l.db", dir);
-	for (round = 0; round < ROUNDS; round++) {
-		int n = one_round(url, round, &random);
+	for (round = 0; round < rounds; round++) {
+		int n = one_round(dir, left, round, &random);
 
 		steps += n;
 		silent += n == 0;
 	}
-	printf("%d deaths (%d before the first step), %d steps told\n", ROUNDS,
-	    silent, steps);
+	printf("%d %s (%d before the first step), %d steps told\n", rounds,
+	    what, silent, steps);
 	/* Or the test would have tested nothing. */
-	assert_true(steps > ROUNDS * 5);
+	assert_true(steps > rounds * 5);
 	for (i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
 		snprintf(name, sizeof(name), "%s/l.db%s", dir, ends[i]);
 		(void)unlink(name);
@@ -453,11 +511,30 @@ nothing_told_is_ever_lost(void **state)
 	assert_int_equal(rmdir(dir), 0);
 }
 
+static void
+nothing_told_is_lost_by_kills(void **state)
+{
+	(void)state;
+	many_rounds("deaths", ROUNDS, NULL);
+}
+
+static void
+nothing_told_is_lost_with_the_power(void **state)
+{
+	char left[] = "/tmp/test_power.XXXXXX";
+
+	(void)state;
+	assert_non_null(mkdtemp(left));
+	many_rounds("losses of power", POWER_ROUNDS, left);
+	assert_int_equal(rmdir(left), 0);
+}
+
 int
 main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nothing_told_is_ever_lost),
+		cmocka_unit_test(nothing_told_is_lost_by_kills),
+		cmocka_unit_test(nothing_told_is_lost_with_the_power),
 	};
 
 	log_open("test", LOG_LEVEL_ERR);
