@@ -49,6 +49,7 @@ suite 'token bytecode equals its source' node tests/devnet/token/compile.mjs --c
 suite 'local chain and facilitator' node tests/devnet/selftest.mjs
 suite 'sandbox escape attempts' make escape
 suite 'black box' make blackbox
+suite 'kills at each step of a payment, a sample' make crash
 suite 'the bench measures' make bench ARGS='latency path --runtime bash --n 2'
 # 56 and 57 (every runtime, and the meter) run the same code of ours again, in
 # slow interpreters: they would take the time that is left.

@@ -7,6 +7,7 @@
 # Settings are the TOLLBOX_* variables of api.md section 11. Besides:
 #   TOLLBOX_TEST_B     the build folder, default build
 #   TOLLBOX_TEST_CONF  a file whose lines are added to the config file
+#   TOLLBOX_TEST_WRAP  a program that is given the daemon's command to run
 #   TOLLBOX_TEST_NGINX a file whose lines are added to nginx's http block
 # shellcheck disable=SC2317 # finish and what it calls are called by traps
 set -euo pipefail
@@ -242,7 +243,8 @@ stage
 [ -n "${TOLLBOX_FACILITATOR_URL:-}" ] || start_devnet
 write_conf >"$dir/tollbox.ini"
 write_nginx
-start "$build/tollbox" serve -c "$dir/tollbox.ini"
+start ${TOLLBOX_TEST_WRAP:+"$TOLLBOX_TEST_WRAP"} "$build/tollbox" serve \
+	-c "$dir/tollbox.ini"
 daemon=$started
 wait_until 'tollbox does not listen' test -S "$socket"
 start nginx -e stderr -p "$dir/" -c "$dir/nginx.conf"
