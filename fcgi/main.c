@@ -87,7 +87,8 @@ serve(const struct options *o)
 		return EXIT_FAILURE;
 	log_open("super", role_log_level(c));
 	if (!o->dry) {
-		st = super_serve(c);
+		st = super_serve(c, o->path, environ);
+		c = NULL;
 	} else {
 		st = conf_complete(c, &f);
 		if (st == ST_OK)

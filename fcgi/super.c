@@ -28,6 +28,7 @@
 #include "box/host.h"
 #include "front.h"
 #include "keep.h"
+#include "renew.h"
 #include "watch.h"
 
 #define PASSED 5 /* variables that the children are given, at most */
@@ -35,6 +36,7 @@
 
 struct super {
 	struct watch_with with;
+	struct renew settings;
 	struct front front;
 	int life_write; /* never written to */
 	int name_lock;
@@ -229,10 +231,13 @@ prepare(struct super *s, struct conf *c, struct fault *f)
 }
 
 enum status
-super_serve(struct conf *c)
+super_serve(struct conf *c, const char *path, char *const *environment)
 {
 	struct super s = {
-		.with = { .conf = c,
+		.settings = { .path = path,
+		    .environment = environment,
+		    .now = c },
+		.with = { .settings = &s.settings,
 		    .front = &s.front,
 		    .kind = CGROUP_NONE,
 		    .exe = -1,
@@ -258,7 +263,7 @@ super_serve(struct conf *c)
 	front_close(&s.front);
 	/* Only who holds the name may take its groups away. */
 	if (s.name_lock >= 0 && s.with.kind != CGROUP_NONE)
-		cgroup_remove(s.with.kind, c->name);
+		cgroup_remove(s.with.kind, s.settings.now->name);
 	close_fd(&s.with.exe);
 	close_fd(&s.with.init);
 	close_fd(&s.with.life);
@@ -266,6 +271,7 @@ super_serve(struct conf *c)
 	close_fd(&s.life_write);
 	close_fd(&s.state_lock);
 	close_fd(&s.name_lock);
+	renew_free(&s.settings);
 	if (st == ST_OK)
 		log_info("stopped");
 	return st;

@@ -6,6 +6,11 @@
  * When the gate ends, the boxer notices on the pair, ends its runs and itself,
  * and both are started anew: a fresh gate never meets an old boxer.
  *
+ * New settings go the same way: the gate ends when it has finished what it has,
+ * and both are started anew. Never two gates at a time: a ledger has one
+ * writer, and what runs or waits is known to its own gate only. Our copy of
+ * the sockets stays open, so whoever connects meanwhile waits for the new one.
+ *
  * One loop waits for signals and for the gate's word; tick() does what the
  * time asks for. Nothing here reads what a client sent.
  */
@@ -35,6 +40,7 @@
 enum phase {
 	PHASE_STARTING, /* the gate has not said that it accepts */
 	PHASE_SERVING,
+	PHASE_CHANGING, /* the gate finishes what it has, for new settings */
 	PHASE_DRAINING, /* the gate finishes what it has */
 	PHASE_ENDING	/* the gate is gone, the boxer is to go */
 };
@@ -45,6 +51,7 @@ struct watch {
 	enum status st;	     /* what it all ends with */
 	int64_t deadline_ms; /* of a phase, or of a boxer without gate */
 	bool killed;	     /* both were, to end it all */
+	bool hup;	     /* SIGHUP came when no gate accepted */
 	struct child gate;
 	struct child boxer;
 	int control; /* to the gate */
@@ -94,14 +101,14 @@ start_boxer(struct watch *s, int to_gate)
 
 	/* A boxer that was killed leaves its groups behind. */
 	if (s->with->kind != CGROUP_NONE)
-		st = cgroup_prepare(s->with->kind, s->with->conf->name,
+		st = cgroup_prepare(s->with->kind, s->with->settings->now->name,
 		    s->boxer.uid, s->boxer.gid, &f);
 	if (st != ST_OK) {
 		log_err("cgroups: %s", f.message);
 		return st;
 	}
-	return child_start(&s->boxer, s->with->exe, s->with->conf, fds, 3,
-	    s->with->boxer_environment);
+	return child_start(&s->boxer, s->with->exe, s->with->settings->now, fds,
+	    3, s->with->boxer_environment);
 }
 
 static enum status
@@ -126,8 +133,8 @@ start_gate(struct watch *s, int to_boxer)
 			ROLE_FD_GATE_LISTEN };
 		fds[5] = (struct child_fd){ s->with->front->tcp_fd,
 			ROLE_FD_GATE_TCP };
-		st = child_start(&s->gate, s->with->exe, s->with->conf, fds,
-		    s->with->front->tcp_fd >= 0 ? 6 : 5,
+		st = child_start(&s->gate, s->with->exe, s->with->settings->now,
+		    fds, s->with->front->tcp_fd >= 0 ? 6 : 5,
 		    s->with->gate_environment);
 	}
 	if (st == ST_OK) {
@@ -192,11 +199,37 @@ begin_drain(struct watch *s)
 	log_info("draining");
 	notify_send("STOPPING=1");
 	s->phase = PHASE_DRAINING;
-	s->deadline_ms = io_now_ms() + (int64_t)s->with->conf->drain_ms;
+	s->deadline_ms =
+	    io_now_ms() + (int64_t)s->with->settings->now->drain_ms;
 	child_signal(&s->gate, SIGTERM);
 	/* Whoever connects from now on is refused at once and can go to
 	 * another host; in our backlog he would wait for nothing. */
 	front_close(s->with->front);
+}
+
+/* SIGHUP. A gate that has not accepted yet would only be ended for nothing:
+ * it is asked again when it has. */
+static void
+on_new_settings(struct watch *s)
+{
+	if (s->phase >= PHASE_DRAINING)
+		return;
+	if (s->phase == PHASE_STARTING || s->ready >= 0 || s->gate.pid == 0) {
+		s->hup = true;
+		return;
+	}
+	notify_send("RELOADING=1");
+	if (!renew_ask(s->with->settings)) {
+		notify_send("READY=1");
+		return;
+	}
+	if (s->phase == PHASE_CHANGING)
+		return; /* the newest are taken */
+	log_info("new settings: finishing what runs");
+	s->phase = PHASE_CHANGING;
+	s->deadline_ms =
+	    io_now_ms() + (int64_t)s->with->settings->now->drain_ms;
+	child_signal(&s->gate, SIGHUP);
 }
 
 static void
@@ -205,6 +238,7 @@ on_stop_signal(struct watch *s)
 	switch (s->phase) {
 	case PHASE_STARTING:
 	case PHASE_SERVING:
+	case PHASE_CHANGING:
 		begin_drain(s);
 		break;
 	case PHASE_DRAINING:
@@ -220,7 +254,7 @@ on_end(struct watch *s, struct child *ch, int wait_status)
 {
 	bool quiet = s->killed ||
 		     (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0 &&
-			 (s->phase >= PHASE_DRAINING ||
+			 (s->phase >= PHASE_CHANGING ||
 			     (ch == &s->boxer && s->gate.pid == 0)));
 
 	if (quiet)
@@ -230,8 +264,14 @@ on_end(struct watch *s, struct child *ch, int wait_status)
 	POINT("super.reaped");
 	if (s->phase == PHASE_STARTING)
 		fail(s, "a part ended before the gate accepted");
-	else if (ch == &s->gate && s->phase == PHASE_SERVING)
+	else if (ch == &s->gate && s->phase < PHASE_DRAINING)
 		s->deadline_ms = io_now_ms() + BOXER_END_MS;
+	/* They were not served with yet: it is they. */
+	if (s->phase == PHASE_SERVING && renew_back(s->with->settings)) {
+		log_err("the new settings do not serve: back to the old ones");
+		child_signal(&s->gate, SIGKILL);
+		child_signal(&s->boxer, SIGKILL);
+	}
 }
 
 static void
@@ -264,8 +304,7 @@ on_signal(struct watch *s)
 			on_stop_signal(s);
 			break;
 		case SIGHUP:
-			log_info("SIGHUP: settings are read at start only; "
-				 "nothing is done");
+			on_new_settings(s);
 			break;
 		case SIGCHLD:
 			reap(s);
@@ -291,6 +330,12 @@ on_ready(struct watch *s)
 		notify_send("READY=1");
 	} else {
 		log_info("gate: accepts again");
+		notify_send("READY=1");
+	}
+	renew_settle(s->with->settings);
+	if (s->hup) {
+		s->hup = false;
+		on_new_settings(s);
 	}
 }
 
@@ -304,7 +349,7 @@ next_tick(const struct watch *s)
 
 	if (s->killed)
 		return -1;
-	if (s->phase >= PHASE_DRAINING ||
+	if (s->phase >= PHASE_CHANGING ||
 	    (s->gate.pid == 0 && s->boxer.pid != 0))
 		return s->deadline_ms;
 	if (s->boxer.pid != 0)
@@ -313,6 +358,29 @@ next_tick(const struct watch *s)
 	if (s->gate.pid == 0 && s->gate.start_ms > start)
 		start = s->gate.start_ms;
 	return start;
+}
+
+/* True if the settings may be changed now, and are; or the boxer alone is left,
+ * which the caller sees to. */
+static bool
+change(struct watch *s, int64_t now)
+{
+	if (s->gate.pid != 0) {
+		if (now < s->deadline_ms)
+			return false;
+		log_warn("the time for finishing is over: what runs is killed");
+		child_signal(&s->gate, SIGKILL);
+		s->deadline_ms = now + BOXER_END_MS;
+		return false;
+	}
+	if (s->boxer.pid != 0)
+		return true;
+	renew_take(s->with->settings);
+	log_open("super", role_log_level(s->with->settings->now));
+	log_info("new settings: in force");
+	s->phase = PHASE_SERVING;
+	s->gate.start_ms = s->boxer.start_ms = now;
+	return true;
 }
 
 /* Do what time asks for. */
@@ -335,6 +403,8 @@ tick(struct watch *s)
 		kill_all(s);
 		return;
 	}
+	if (s->phase == PHASE_CHANGING && !change(s, now))
+		return;
 	if (s->boxer.pid != 0) {
 		if (s->gate.pid != 0 || now < s->deadline_ms)
 			return;

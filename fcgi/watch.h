@@ -5,14 +5,14 @@
 
 #include <sys/types.h>
 
-#include "base/conf.h"
 #include "base/status.h"
 #include "box/cgroup.h"
 #include "front.h"
+#include "renew.h"
 
 /* All borrowed. Descriptors are >= 64 (io_move_high()) and close-on-exec. */
 struct watch_with {
-	const struct conf *conf;
+	struct renew *settings;
 	struct front *front; /* closed as soon as a drain begins */
 	enum cgroup_kind kind;
 	uid_t gate_uid;
@@ -27,7 +27,9 @@ struct watch_with {
 	char *const *boxer_environment;
 };
 
-/* Serve until SIGTERM or SIGINT have been seen and both children are gone.
+/* Serve until SIGTERM or SIGINT have been seen and both children are gone. At
+ * SIGHUP the settings are read again: if they are sound, the children finish
+ * what they have and are started anew with them, while requests wait.
  * Says "tollbox ready" when the gate accepts. ST_OK, or ST_IO when a child
  * ended before that. */
 enum status watch_run(const struct watch_with *with)

@@ -281,9 +281,8 @@ mend(void)
 	if (sysctl_number(
 		"/proc/sys/kernel/apparmor_restrict_unprivileged_userns", 0) !=
 	    0)
-		return "; AppArmor restricts them: give bubblewrap a profile "
-		       "with 'userns,' (package apparmor-profiles, file "
-		       "bwrap-userns-restrict)";
+		return "; AppArmor restricts them: apparmor_parser -r "
+		       "/usr/share/tollbox/apparmor/tollbox";
 	return "";
 }
 
@@ -375,6 +374,23 @@ check_mechanism(struct check *k)
 		say(k, "memory limit", false, "%s", f.message);
 }
 
+static void
+check_runtimes(struct check *k)
+{
+	const struct conf *c = k->conf;
+
+	if (c->n_runtimes == 0)
+		say(k, "runtime", false,
+		    "there is none: set runtimes_dir in [sandbox], or add a "
+		    "[runtime:NAME]");
+	for (size_t i = 0; i < c->n_runtimes; i++) {
+		struct host_line line = { 0 };
+
+		host_runtime_check(&line, c, &c->runtimes[i], k->uid, k->gid);
+		pass_on(k, &line);
+	}
+}
+
 bool
 host_check(const struct conf *c,
     void (*fn)(void *ctx, const struct host_line *line), void *ctx)
@@ -392,17 +408,20 @@ host_check(const struct conf *c,
 	if (!sandbox || !check_sandbox(&k))
 		return false;
 	check_wall(&k);
-	if (c->n_runtimes == 0)
-		say(&k, "runtime", false,
-		    "there is none: set runtimes_dir in [sandbox], or add a "
-		    "[runtime:NAME]");
-	for (size_t i = 0; i < c->n_runtimes; i++) {
-		struct host_line line = { 0 };
-
-		host_runtime_check(&line, c, &c->runtimes[i], k.uid, k.gid);
-		pass_on(&k, &line);
-	}
+	check_runtimes(&k);
 	host_attacks_try(c, k.uid, k.gid, pass_on, &k);
+	return k.all;
+}
+
+bool
+host_try_runtimes(const struct conf *c,
+    void (*fn)(void *ctx, const struct host_line *line), void *ctx)
+{
+	struct check k = { .conf = c, .fn = fn, .ctx = ctx, .all = true };
+
+	if (!check_user(&k) || !check_bwrap(&k))
+		return false;
+	check_runtimes(&k);
 	return k.all;
 }
 

@@ -19,6 +19,11 @@ struct host_line {
 bool host_check(const struct conf *c,
     void (*fn)(void *ctx, const struct host_line *line), void *ctx);
 
+/* Only whether each runtime of c runs, for settings that replace others. As
+ * above. */
+bool host_try_runtimes(const struct conf *c,
+    void (*fn)(void *ctx, const struct host_line *line), void *ctx);
+
 /* A word for it, and what it means for the operator. */
 const char *host_mechanism_text(enum cgroup_kind kind);
 

@@ -252,14 +252,16 @@ workers_start(struct gate *g, const struct gate_fds *fds)
 /* Wake threads out of accept(2) until all have ended. A signal can fall between
  * a thread's look at stop and its accept, so it is repeated. */
 static void
-workers_stop(struct gate *g, const struct gate_fds *fds)
+workers_stop(struct gate *g, const struct gate_fds *fds, bool for_good)
 {
 	const struct timespec pause = { .tv_nsec = 20000000 };
 
 	g->stop = true;
-	/* New peers are refused at once; super has closed its copies. */
-	shutdown(fds->listen, SHUT_RDWR);
-	if (fds->listen_tcp >= 0)
+	/* New peers are refused at once; super has closed its copies. If there
+	 * is a next gate they wait for it: this shuts super's copies too. */
+	if (for_good)
+		shutdown(fds->listen, SHUT_RDWR);
+	if (for_good && fds->listen_tcp >= 0)
 		shutdown(fds->listen_tcp, SHUT_RDWR);
 	while (atomic_load(&g->alive) > 0) {
 		for (size_t i = 0; i < g->n_workers; i++)
@@ -302,8 +304,20 @@ expire(struct gate *g)
 	(void)malloc_trim(0);
 }
 
-/* Returns when it is time to stop. */
-static void
+/* Of those that are there: a second one may be the stop. */
+static int
+last_signal(int signals)
+{
+	struct signalfd_siginfo info;
+	int sig = 0;
+
+	while (read(signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
+		sig = (int)info.ssi_signo;
+	return sig;
+}
+
+/* Returns when it is time to stop: true if nobody listens after us. */
+static bool
 watch(struct gate *g, const struct gate_fds *fds, int signals)
 {
 	struct pollfd p[3] = { { .fd = signals, .events = POLLIN },
@@ -314,14 +328,14 @@ watch(struct gate *g, const struct gate_fds *fds, int signals)
 		int n = poll(p, 3, EXPIRE_EVERY_MS);
 
 		if (n < 0 && errno != EINTR)
-			return;
+			return false;
 		if (n == 0)
 			expire(g);
 		if (n <= 0)
 			continue;
 		if (p[0].revents != 0) {
 			log_info("draining");
-			return;
+			return last_signal(signals) != SIGHUP;
 		}
 		if (p[1].revents != 0) {
 			/* Without super nobody restarts what fails and the
@@ -383,6 +397,7 @@ take_signals(void)
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
 	/* Threads inherit the mask: only the signalfd hears these. */
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	sigaction(SIGUSR1, &wake, NULL);
@@ -398,6 +413,7 @@ gate_serve(const struct conf *c, const struct gate_fds *fds)
 			      .max_paying = (size_t)c->max_runs +
 					    SPARE_THREADS - FREE_THREADS } };
 	OWN_FD int signals = take_signals();
+	bool for_good = false;
 	enum status st = ST_IO;
 
 	/* Large blocks straight from the kernel and back to it. */
@@ -414,9 +430,9 @@ gate_serve(const struct conf *c, const struct gate_fds *fds)
 		if (io_write_all(fds->ready, "R", 1) != ST_OK)
 			log_warn("super does not listen for readiness");
 		close(fds->ready);
-		watch(&g, fds, signals);
+		for_good = watch(&g, fds, signals);
 	}
-	workers_stop(&g, fds);
+	workers_stop(&g, fds, for_good);
 	mender_stop(g.mender);
 	client_close(g.ctx.boxer);
 	flight_close(g.ctx.flight);

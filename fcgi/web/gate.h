@@ -16,8 +16,9 @@ struct gate_fds {
 	int ready;	/* write end: one byte is written once we accept */
 };
 
-/* Serve until SIGTERM (stop accepting, finish what runs, ST_OK) or until life
- * ends. Runs as the service user, already without privileges. */
+/* Serve until SIGTERM or SIGHUP (stop accepting, finish what runs, ST_OK; after
+ * SIGHUP the sockets are left to the next gate) or until life ends. Runs as the
+ * service user, already without privileges. */
 enum status gate_serve(const struct conf *c, const struct gate_fds *fds)
     __attribute__((warn_unused_result));
 
