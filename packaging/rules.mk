@@ -2,7 +2,7 @@
 
 #? make man          the manual pages, in build/man/
 MAN := $(B)/man/tollbox.8 $(B)/man/tollbox.conf.5
-.PHONY: man install install-files uninstall deb test-install
+.PHONY: man install install-files uninstall deb test-install test-systemd
 man: $(MAN)
 
 $(B)/man/%.8: docs/man/%.8
@@ -68,3 +68,9 @@ deb:
 test-install:
 	@tests/harness/deps.sh package
 	@tests/install/run.sh $(B)
+
+#? make test-systemd the package under a real systemd with cgroup v2, in qemu
+#?                   (root; some minutes)
+test-systemd:
+	@tests/harness/deps.sh package
+	@tests/systemd/run.sh $(B)

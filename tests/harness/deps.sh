@@ -23,7 +23,7 @@ tests=("${bench[@]}" libfcgi-bin clang clang-format clang-tidy
 
 case ${1:-test} in
 demo) wanted=("${demo[@]}") npm=(devnet) ;;
-package) wanted=("${demo[@]}" "${package[@]}") npm=(devnet) ;;
+package) wanted=("${demo[@]}" "${package[@]}") npm=() ;;
 bench) wanted=("${demo[@]}" "${bench[@]}") npm=(devnet) ;;
 test) wanted=("${demo[@]}" "${tests[@]}") npm=(devnet solc v1) ;;
 *)
@@ -75,4 +75,4 @@ else
 	apt-get install -q -y --no-install-recommends "${missing[@]}" </dev/null
 fi
 
-"$here/../devnet/install.sh" "${npm[@]}"
+[ ${#npm[@]} -eq 0 ] || "$here/../devnet/install.sh" "${npm[@]}"

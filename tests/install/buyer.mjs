@@ -1,4 +1,5 @@
-// The customer, on Debian's own Node.js:
+// The customer, on Debian's own Node.js; CLIENT is tests/devnet/client.mjs, DEVNET what the
+// local chain has written:
 //   node buyer.mjs pay URL CA FILE    a paid run by the official client; payment and answer go to FILE
 //   node buyer.mjs again URL CA FILE  the same request with the same payment must get the stored answer
 //   node buyer.mjs long URL CA FILE   a paid run of some seconds; makes FILE once the program runs, and ends with 0 if it
@@ -9,8 +10,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
 
-const { decodeHeader, payV2, paymentFor, readAnswer, requestInit, trustingFetch } = await import("/mnt/devnet/client.mjs");
-const key = JSON.parse(readFileSync("/mnt/share/devnet.json", "utf8")).payers[0].privateKey;
+const { decodeHeader, payV2, paymentFor, readAnswer, requestInit, trustingFetch } = await import(process.env.CLIENT);
+const key = JSON.parse(readFileSync(process.env.DEVNET, "utf8")).payers[0].privateKey;
 const [command, site, ca, file] = process.argv.slice(2);
 const url = `${site}/execute`;
 const BODY = JSON.stringify({ runtime: "python3", source: "print(6 * 7)" });

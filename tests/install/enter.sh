@@ -1,13 +1,14 @@
 #!/bin/bash
-# In namespaces of its own: make the clean system's copy the root, and run
-# guest.sh there. Called by run.sh.
-#   enter.sh BASE WORK SOURCES
+# In mount and process namespaces of its own: make the clean system's copy the
+# root, and run a script of WORK/share there.
+#   enter.sh BASE WORK SOURCES SCRIPT
 # pivot_root and not chroot: the kernel lets nobody in a chroot make a user
 # namespace, which each sandbox needs.
 set -eu
 base=$1
 work=$2
 sources=$3
+script=$4
 root=$work/root
 
 mount -t overlay overlay \
@@ -26,4 +27,4 @@ cd "$root"
 pivot_root . mnt/old
 umount -l /mnt/old
 exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 \
-	DEBIAN_FRONTEND=noninteractive bash /mnt/share/guest.sh
+	DEBIAN_FRONTEND=noninteractive bash "/mnt/share/$script"

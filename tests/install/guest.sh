@@ -8,38 +8,14 @@ cd /root || exit 1
 share=/mnt/share
 version=$(<$share/version)
 upgrade=$version+upgrade1
-port=$(<$share/port)
-site=https://127.0.0.1:$port
-conf=/etc/tollbox/tollbox.conf
+site=https://127.0.0.1:$(<$share/port)
+devnet=$share/devnet.json
+client=/mnt/devnet/client.mjs
 unit=/lib/systemd/system/tollbox.service
 state=/var/lib/tollbox
-passed=0
-failed=0
 daemon=
-
-# check NAME COMMAND...: one check, passed if the command succeeds; what it says
-# is shown only if it does not.
-check() {
-	local name=$1
-	shift
-	if "$@" >/root/said 2>&1; then
-		passed=$((passed + 1))
-		printf 'ok    %s\n' "$name"
-	else
-		failed=$((failed + 1))
-		printf 'FAIL  %s\n' "$name"
-		sed 's/^/      /' /root/said
-	fi
-}
-
-# soon COMMAND...: it succeeds within half a minute.
-soon() {
-	local until=$((SECONDS + 30))
-	until "$@"; do
-		[ "$SECONDS" -lt "$until" ] || return 1
-		sleep 0.1
-	done
-}
+# shellcheck source=tests/install/common.sh
+. $share/common.sh
 
 # apt LOG ARGUMENT...
 apt() {
@@ -82,18 +58,6 @@ stop() {
 	[ "$rc" -eq 0 ] || cat /root/daemon.log
 	return "$rc"
 }
-healthy() {
-	curl -sf --cacert /root/cert.pem -o /dev/null "$site/health"
-}
-buyer() {
-	node $share/buyer.mjs "$1" "$site" /root/cert.pem "/root/$2"
-}
-says() {
-	grep -q -- "$1" "$2" || {
-		cat "$2"
-		return 1
-	}
-}
 
 # ---- the chapters ----
 
@@ -134,42 +98,6 @@ installed() {
 	check 'node is Debian'\''s' test "$(command -v node)" = /usr/bin/node
 }
 
-member() {
-	node -p "JSON.parse(require('fs').readFileSync('$share/devnet.json')).$1"
-}
-write_settings() {
-	cat >"$conf" <<-EOF
-		[site]
-		public_url = $site
-		pay_to = $(member payTo)
-		network = $(member network)
-		asset = $(member asset)
-		asset_name = $(member assetName)
-		asset_version = $(member assetVersion)
-		[facilitator:default]
-		url = $(member facilitatorUrl)
-	EOF
-}
-# An nginx site that was there before, and the one line.
-write_site() {
-	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes \
-		-days 1 -subj /CN=site -addext subjectAltName=IP:127.0.0.1 \
-		-keyout key.pem -out cert.pem 2>/dev/null
-	rm -f /etc/nginx/sites-enabled/default
-	cat >/etc/nginx/sites-enabled/site <<-EOF
-		server {
-			listen 127.0.0.1:$port ssl http2;
-			server_name 127.0.0.1;
-			ssl_certificate /root/cert.pem;
-			ssl_certificate_key /root/key.pem;
-			root /var/www/html;
-			location / {
-				try_files \$uri \$uri/ =404;
-			}
-			include tollbox.conf;
-		}
-	EOF
-}
 set_up() {
 	echo '== settings, nginx, start'
 	write_settings
@@ -182,20 +110,39 @@ set_up() {
 	check 'its stored answer' buyer again first
 }
 
-# in_the_middle COMMAND...: while a paid program runs.
-in_the_middle() {
-	local customer rc=0
-	rm -f /root/runs
-	buyer long runs &
-	customer=$!
-	soon test -e /root/runs || return 1
-	"$@" || rc=1
-	wait "$customer" || rc=1
-	return "$rc"
+# The unit's commands for a reload.
+reload() {
+	local line
+	while read -r line; do
+		# shellcheck disable=SC2086 # the command's words
+		${line//\$MAINPID/$daemon} || return 1
+	done < <(unit_value ExecReload)
 }
+reload_fails() {
+	! reload 2>refused && says 'prise' refused
+}
+logged() {
+	grep -q -- "$1" daemon.log
+}
+
 drains() {
 	check 'a stop lets a paid run end' in_the_middle stop
 	check 'and it starts again' start
+}
+reloads() {
+	echo '== reload'
+	printf '[tier:small]\nprice = 0.003\n' >>"$conf"
+	check 'a reload lets a paid run end' in_the_middle reload
+	check 'then the new settings are in force' soon price_is 0.0030
+	echo 'prise = 0.004' >>"$conf"
+	check 'a reload with wrong settings fails, and says why' reload_fails
+	kill -HUP "$daemon"
+	check 'the service has seen them' soon logged 'settings stay as they are'
+	check 'and stays with the old ones' price_is 0.0030
+	write_settings
+	check 'a reload' reload
+	check 'back to the first settings' soon price_is 0.0010
+	check 'the stored answer' buyer again first
 }
 
 same_settings() {
@@ -254,6 +201,7 @@ apt update.log update || exit 1
 installed
 set_up
 drains
+reloads
 upgraded
 removed
 nginx -s quit

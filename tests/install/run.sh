@@ -12,7 +12,6 @@ here=$(cd "$(dirname "$0")" && pwd)
 cd "$here/../.."
 build=${1:-build}
 base=$PWD/build/install/base
-mirror=http://deb.debian.org/debian
 work=
 devnet=
 
@@ -22,19 +21,6 @@ finish() {
 }
 trap finish EXIT
 trap 'exit 1' INT TERM HUP
-
-make_base() {
-	[ ! -d "$base" ] || return 0
-	echo "install: making a clean Debian in $base"
-	rm -rf "$base.new"
-	mkdir -p "$base.new"
-	debootstrap --variant=minbase --include=systemd,curl,openssl bookworm \
-		"$base.new" "$mirror" >"$base.log" 2>&1 || {
-		cat "$base.log"
-		exit 1
-	}
-	mv "$base.new" "$base"
-}
 
 start_devnet() {
 	tests/devnet/install.sh devnet
@@ -64,16 +50,16 @@ free_port() {
 	exit 1
 }
 version=$(dpkg-parsechangelog -S Version)
-make_base
+"$here/base.sh" "$base"
 work=$(mktemp -d "$(dirname "$base")/test.XXXXXX")
 chmod 755 "$work"
 mkdir -p "$work"/{upper,overlay,root,share} build/install/archives
 packaging/deb.sh "$build/deb" >"$work/share/package"
 packaging/deb.sh "$work/share" "$version+upgrade1" >"$work/share/upgrade"
 cp "$(cat "$work/share/package")" "$work/share"
-cp "$here"/{guest.sh,buyer.mjs} tests/harness/webcrypto.mjs "$work/share"
+cp "$here"/{guest,common}.sh "$here/buyer.mjs" tests/harness/webcrypto.mjs "$work/share"
 free_port >"$work/share/port"
 echo "$version" >"$work/share/version"
 start_devnet
 unshare --mount --pid --fork --kill-child --propagation private \
-	"$here/enter.sh" "$base" "$work" "$PWD" </dev/null
+	"$here/enter.sh" "$base" "$work" "$PWD" guest.sh </dev/null
