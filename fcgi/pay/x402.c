@@ -219,43 +219,53 @@ match_extra(const struct x402_payment *p, const struct x402_requirement *req,
 	return ST_OK;
 }
 
-/* The members of accepted that version 1 does not have. */
+/* The members of accepted that version 1 does not have, but for the amount. */
 static enum status
 match_accepted(const struct x402_payment *p, const struct x402_requirement *req,
     bool evm, struct fault *f)
 {
-	struct u256 amount;
-	enum status st = ST_BUG;
-
-	if (p->asset == NULL || p->pay_to == NULL || p->amount == NULL ||
-	    u256_parse(&amount, p->amount) != ST_OK)
+	if (p->asset == NULL || p->pay_to == NULL)
 		return ST_BUG;
 	if (!same_account(p->asset, req->asset, evm))
 		return mismatch(f, "accepted.asset", p->asset, req->asset);
 	if (!same_account(p->pay_to, req->pay_to, evm))
 		return mismatch(f, "accepted.payTo", p->pay_to, req->pay_to);
-	st = match_extra(p, req, evm, f);
-	if (st != ST_OK)
-		return st;
-	return match_amount(f, "accepted.amount", &amount, &req->amount);
+	return match_extra(p, req, evm, f);
 }
 
-/* What was signed; the rest is only what the client says. */
 static enum status
-match_signed(const struct x402_payment *p, const struct x402_requirement *req,
-    struct fault *f)
+match_recipient(const struct x402_payment *p,
+    const struct x402_requirement *req, struct fault *f)
 {
 	struct eth_address pay_to;
 	char to[ETH_ADDRESS_TEXT];
 
 	if (eth_address_parse(&pay_to, req->pay_to) != ST_OK)
 		return ST_BUG;
-	if (!eth_address_equal(&p->auth.to, &pay_to)) {
-		eth_address_text(to, &p->auth.to);
-		return fault_set(f, ST_PAYMENT_INVALID,
-		    "payload.authorization.to is %s, but payments go to %s", to,
-		    req->pay_to);
+	if (eth_address_equal(&p->auth.to, &pay_to))
+		return ST_OK;
+	eth_address_text(to, &p->auth.to);
+	return fault_set(f, ST_PAYMENT_INVALID,
+	    "payload.authorization.to is %s, but payments go to %s", to,
+	    req->pay_to);
+}
+
+/* What the client says it accepted, then what it signed. */
+static enum status
+match_amounts(const struct x402_payment *p, const struct x402_requirement *req,
+    bool evm, struct fault *f)
+{
+	struct u256 amount;
+	enum status st = ST_OK;
+
+	if (p->version == 2) {
+		if (p->amount == NULL ||
+		    u256_parse(&amount, p->amount) != ST_OK)
+			return ST_BUG;
+		st = match_amount(f, "accepted.amount", &amount, &req->amount);
 	}
+	if (st != ST_OK || !evm)
+		return st;
 	return match_amount(
 	    f, "payload.authorization.value", &p->auth.value, &req->amount);
 }
@@ -280,13 +290,16 @@ x402_match(const struct x402_payment *p, const struct x402_requirement *req,
 		if (st != ST_OK)
 			return st;
 	}
-	if (!evm)
-		return ST_OK;
-	if (!p->evm)
+	if (evm && !p->evm)
 		return fault_set(f, ST_PAYMENT_REQUIREMENTS_MISMATCH,
 		    "payload is no EIP-3009 authorization, which is what is "
 		    "offered");
-	return match_signed(p, req, f);
+	if (evm) {
+		st = match_recipient(p, req, f);
+		if (st != ST_OK)
+			return st;
+	}
+	return match_amounts(p, req, evm, f);
 }
 
 static bool

@@ -102,7 +102,8 @@ enum status x402_identity(struct buf *out, const struct x402_payment *p,
     const struct x402_requirement *req) __attribute__((warn_unused_result));
 
 /* Does the payment accept what we offer, and does what was signed say so too
- * (recipient, value)? ST_OK; ST_PAYMENT_REQUIREMENTS_MISMATCH,
+ * (recipient, value)? The first fault counts: what is accepted, the recipient,
+ * the amounts. ST_OK; ST_PAYMENT_REQUIREMENTS_MISMATCH,
  * ST_PAYMENT_AMOUNT_INSUFFICIENT or ST_PAYMENT_INVALID with f in words
  * (api.md section 7). */
 enum status x402_match(const struct x402_payment *p,

@@ -172,6 +172,26 @@ test_amounts(void **state)
 	}
 }
 
+/* Of two faults the first counts: requirements, recipient, amounts. */
+static void
+test_first_fault(void **state)
+{
+	struct x402_requirement req = help_requirement();
+	struct x402_payment p =
+	    help_payment(2, "\"to\":\"" TO, "\"to\":\"" OTHER);
+	struct fault f;
+
+	(void)state;
+	req.amount = u256_from(10001);
+	assert_int_equal(x402_match(&p, &req, &f), ST_PAYMENT_INVALID);
+	assert_word(&f, "payload.authorization.to is " OTHER);
+	req.asset_name = "USD Coin";
+	assert_int_equal(
+	    x402_match(&p, &req, &f), ST_PAYMENT_REQUIREMENTS_MISMATCH);
+	assert_word(&f, "accepted.extra.name");
+	x402_payment_free(&p);
+}
+
 /* A client's text reaches the message cut and as plain ASCII. */
 static void
 test_hostile_text(void **state)
@@ -496,6 +516,7 @@ main(void)
 		cmocka_unit_test(test_match),
 		cmocka_unit_test(test_mismatch),
 		cmocka_unit_test(test_amounts),
+		cmocka_unit_test(test_first_fault),
 		cmocka_unit_test(test_hostile_text),
 		cmocka_unit_test(test_other_chain),
 		cmocka_unit_test(test_identity),
