@@ -4,15 +4,17 @@ import { ExactEvmScheme } from "@x402/evm/exact/facilitator";
 import { ExactEvmSchemeV1 } from "@x402/evm/exact/v1/facilitator";
 import { readBody, sendJson, serve } from "./http.mjs";
 import { createWallet } from "./wallet.mjs";
+import { FACTORY } from "./wallets.mjs";
 
 const BODY_LIMIT = 256 * 1024;
 
 /** → {url, stats: {verify, settle, settled}, stop()} */
 export async function startFacilitator({ rpcUrl, chainId, network, networkV1, key, port = 0 }) {
   const wallet = createWallet({ rpcUrl, chainId, key });
+  const config = { eip6492AllowedFactories: [FACTORY] };
   const facilitator = new x402Facilitator()
-    .register(network, new ExactEvmScheme(wallet))
-    .registerV1(networkV1, new ExactEvmSchemeV1(wallet));
+    .register(network, new ExactEvmScheme(wallet, config))
+    .registerV1(networkV1, new ExactEvmSchemeV1(wallet, config));
   const stats = { verify: 0, settle: 0, settled: 0 };
 
   const routes = {
