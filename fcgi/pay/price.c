@@ -34,6 +34,32 @@ price_atomic(struct u256 *out, uint64_t micros, unsigned decimals)
 	return u256_parse(out, text);
 }
 
+enum status
+price_micros(uint64_t *out, const char *amount, unsigned decimals)
+{
+	static const char zeros[] = "000000";
+	char text[U256_TEXT + MICROS_DECIMALS];
+	size_t len = strnlen(amount, U256_TEXT);
+	size_t cut =
+	    decimals > MICROS_DECIMALS ? decimals - MICROS_DECIMALS : 0;
+	int more =
+	    decimals < MICROS_DECIMALS ? MICROS_DECIMALS - (int)decimals : 0;
+	struct u256 v;
+
+	if (strcmp(amount, "0") == 0) {
+		*out = 0;
+		return ST_OK;
+	}
+	if (len == U256_TEXT || cut >= len ||
+	    strspn(amount + len - cut, "0") != cut)
+		return ST_FORMAT;
+	snprintf(text, sizeof(text), "%.*s%.*s", (int)(len - cut), amount, more,
+	    zeros);
+	if (u256_parse(&v, text) != ST_OK || !u256_fits64(out, &v))
+		return ST_FORMAT;
+	return ST_OK;
+}
+
 /* "1.230000" with the zeros cut that stand behind `keep` decimals. */
 static void
 decimal(char out[31], uint64_t micros, int keep)

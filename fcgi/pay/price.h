@@ -13,6 +13,11 @@
 enum status price_atomic(struct u256 *out, uint64_t micros, unsigned decimals)
     __attribute__((warn_unused_result));
 
+/* The way back, of an amount in decimal digits. ST_OK; ST_FORMAT when it is no
+ * whole number of millionths, or more than fit. */
+enum status price_micros(uint64_t *out, const char *amount, unsigned decimals)
+    __attribute__((warn_unused_result));
+
 /* "$0.0010": at least four decimals, no more than needed beyond. */
 void price_dollars(char out[32], uint64_t micros);
 

@@ -79,6 +79,7 @@ result_of(const struct run *r)
 		.job = &r->job,
 		.site = r->site,
 		.tier = r->tier,
+		.price_micros = r->price_micros,
 		.request_digest = r->in.digest,
 		.payer = r->payer,
 		.amount = r->amount,

@@ -103,7 +103,7 @@ put_receipt(struct buf *out, const struct result *r, const struct buf *text)
 		.asset = r->asset,
 		.network = r->network,
 		.reference = r->transaction,
-		.price_micros = r->tier->price_micros,
+		.price_micros = r->price_micros,
 		.tier = r->tier->name,
 		.limits = r->job->limits,
 		.outcome = outcome((enum status)e->status),

@@ -17,6 +17,7 @@ struct result {
 	const struct job *job;
 	const struct site *site;
 	const struct site_tier *tier;
+	uint64_t price_micros; /* what amount is in dollars */
 	const char *request_digest;
 	const char *payer;  /* EIP-55 where EVM */
 	const char *amount; /* as charged */

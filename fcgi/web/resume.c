@@ -3,9 +3,31 @@
 #include <stdio.h>
 
 #include "base/log.h"
+#include "pay/price.h"
 #include "web/reconcile.h"
+#include "web/request.h"
 
 #define WAIT_MS 5000
+
+enum status
+resume_parse(struct run *r, const struct ledger_row *row)
+{
+	const struct site *s = r->site;
+	const struct buf *body = &r->in.body;
+	enum status st = request_parse(
+	    &r->job, &r->tier, s, buf_cstr(body), body->len, false, &r->f);
+
+	if (st == ST_RUNTIME_LIMIT_OUT_OF_RANGE && s->whole != NULL)
+		st = request_parse(&r->job, &r->tier, s->whole, buf_cstr(body),
+		    body->len, false, &r->f);
+	if (st != ST_OK)
+		return st;
+	/* An asset that is accepted no more may have had other decimals. */
+	if (price_micros(&r->price_micros, row->amount,
+		r->choice.accept->decimals) != ST_OK)
+		r->price_micros = r->tier->price_micros;
+	return ST_OK;
+}
 
 /* No money moved with this payment, and none can: a new one is in order. */
 static enum status

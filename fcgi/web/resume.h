@@ -1,12 +1,18 @@
-/* The caller is back with a payment whose settlement failed or is unknown:
- * first of all, what does the chain say? */
+/* The caller is back with a payment on record that has no answer yet. */
 #ifndef RESUME_H
 #define RESUME_H
 
 #include "pay/ledger.h"
 #include "web/run_state.h"
 
-/* Seconds at most, where the chain can be read. ST_OK: with r->transaction, the
+/* The body was good when it was claimed: r->job, and r->tier, which may be
+ * offered here no more; r->price_micros is what the row says. ST_OK, or r->f.
+ */
+enum status resume_parse(struct run *r, const struct ledger_row *row)
+    __attribute__((warn_unused_result));
+
+/* The settlement failed or is unknown: first of all, what does the chain say?
+ * Seconds at most, where the chain can be read. ST_OK: with r->transaction, the
  * row is SETTLED; without, nothing is decided and settling again is right. Else
  * r->f, and r->reason for the payment response. */
 enum status resume_evidence(struct run *r, const struct ledger_row *row)

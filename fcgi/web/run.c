@@ -45,6 +45,7 @@ static void
 set_requirement(struct run *r, const struct site_tier *t)
 {
 	r->tier = t;
+	r->price_micros = t->price_micros;
 	accept_chosen(&r->req, &r->choice, t->price_micros);
 	u256_text(r->price, &r->req.amount);
 }
@@ -312,7 +313,7 @@ run_known(struct run *r)
 	/* An owed run that was given up has an answer too. */
 	if (row->state == LEDGER_DONE || row->answer_http != 0)
 		return perform_replay(r);
-	st = parse_body(r);
+	st = resume_parse(r, row);
 	run_state_stage_end(r, RUN_STAGE_PARSE);
 	if (st == ST_OK && row->state != LEDGER_SETTLED)
 		st = same_facilitator(r, row);

@@ -66,6 +66,7 @@ struct run {
 	struct facilitator *other; /* where that one is not reached, or NULL */
 	struct x402_requirement req;
 	char price[U256_TEXT]; /* req's amount */
+	uint64_t price_micros; /* the same in dollars, or as it was claimed */
 	struct x402_resource res;
 	char url[SITE_URL];
 	char payer[128];

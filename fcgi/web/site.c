@@ -206,6 +206,23 @@ name_issuer(struct site *s, const struct keyring *keys, struct fault *f)
 	return ST_OK;
 }
 
+/* What was paid when more was offered here is served all the same. A tier that
+ * could not be offered here is no reason to offer none. */
+static void
+build_whole(struct site *s)
+{
+	const struct conf *c = s->base;
+	struct site *w = s->conf.tiers == NULL ? NULL : malloc(sizeof(*w));
+
+	if (w == NULL)
+		return;
+	*w = *s;
+	w->n_tiers = 0;
+	for (size_t i = 0; i < c->n_tiers; i++)
+		(void)add_tier(w, &c->tiers[i], NULL);
+	s->whole = w;
+}
+
 /* Finish a site whose conf is resolved. */
 static enum status
 build(struct sites *all, struct site *s, struct fault *f)
@@ -231,6 +248,7 @@ build(struct sites *all, struct site *s, struct fault *f)
 	}
 	if (s->n_tiers == 0)
 		return fault_set(f, ST_FORMAT, "no tier is offered");
+	build_whole(s);
 	return ST_OK;
 }
 
@@ -434,6 +452,7 @@ sites_close(struct sites *s)
 	if (s == NULL)
 		return;
 	for (size_t i = 0; i < s->n; i++) {
+		free(s->entries[i]->site.whole);
 		conf_site_free(&s->entries[i]->site.conf);
 		free(s->entries[i]->key);
 		free(s->entries[i]);

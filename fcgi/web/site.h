@@ -37,6 +37,7 @@ struct site {
 	struct site_tier tiers[CONF_TIERS]; /* offered, by price */
 	size_t n_tiers;
 	struct limits max;   /* the largest that some tier holds, per limit */
+	struct site *whole;  /* the same with all tiers there are, or NULL */
 	struct fault broken; /* not ST_OK: this location's settings are wrong */
 };
 

@@ -55,6 +55,42 @@ test_atomic_refuses(void **state)
 }
 
 static void
+assert_micros(const char *amount, unsigned decimals, uint64_t expected)
+{
+	uint64_t micros = 7;
+
+	assert_int_equal(price_micros(&micros, amount, decimals), ST_OK);
+	assert_true(micros == expected);
+}
+
+static void
+test_micros(void **state)
+{
+	static const struct {
+		const char *amount;
+		unsigned decimals;
+	} bad[] = { { "", 6 }, { "01000", 6 }, { "1e3", 6 }, { "1", 7 },
+		{ "10", 8 }, { "1001", 7 }, { "100", 18 },
+		{ "18446744073709551616", 6 }, { "18446744073709551615", 5 },
+		{ "10", (unsigned)-1 } };
+	uint64_t micros;
+
+	(void)state;
+	assert_micros("1000", 6, 1000);
+	assert_micros("0", 6, 0);
+	assert_micros("0", 18, 0);
+	assert_micros("2", 2, 20000);
+	assert_micros("3", 0, 3000000);
+	assert_micros("10", 7, 1);
+	assert_micros("1000000000000000", 18, 1000);
+	assert_micros("18446744073709551615", 6, UINT64_MAX);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(
+		    price_micros(&micros, bad[i].amount, bad[i].decimals),
+		    ST_FORMAT);
+}
+
+static void
 test_dollars(void **state)
 {
 	static const struct {
@@ -115,6 +151,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_atomic),
 		cmocka_unit_test(test_atomic_refuses),
+		cmocka_unit_test(test_micros),
 		cmocka_unit_test(test_dollars),
 		cmocka_unit_test(test_number),
 	};

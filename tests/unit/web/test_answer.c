@@ -259,6 +259,7 @@ result(void **state)
 		.job = &job,
 		.site = x->site,
 		.tier = &x->site->tiers[0],
+		.price_micros = x->site->tiers[0].price_micros,
 		.request_digest = "aa",
 		.payer = "0xpayer",
 		.amount = "1000",
