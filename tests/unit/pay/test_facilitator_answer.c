@@ -211,6 +211,11 @@ settle_verdicts(void **state)
 		{ 400, REFUSED("unexpected_error"), UNK, NULL },
 		{ 200, "{\"success\":false,\"errorReason\":\"x\"," TX "}", UNK,
 		    "x" },
+		/* A refusal by its reason, but something was sent. */
+		{ 200,
+		    "{\"success\":false,\"errorReason\":\"insufficient_funds"
+		    "\"," TX "}",
+		    UNK, "insufficient_funds" },
 		{ 200,
 		    "{\"success\":false,\"errorReason\":\"x\","
 		    "\"transaction\":0}",
