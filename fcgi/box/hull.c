@@ -329,6 +329,7 @@ use_by_group(struct hull_use *out, const struct hull *h)
 		return ST_OK;
 	if (after < before)
 		after = before;
+	out->files = after;
 	out->memory = u.memory_anon;
 	if (u.memory_shmem > after)
 		out->memory += u.memory_shmem - after;

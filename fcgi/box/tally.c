@@ -60,6 +60,7 @@ tally_look(struct tally *t, const struct hull *h, int init)
 		return VERDICT_STOP_NONE;
 	cpu_us = beyond(now.cpu_us, t->first.cpu_us);
 	raise_to(&t->ev.cpu_us, cpu_us);
+	raise_to(&t->files_most, now.files);
 	memory = beyond(now.memory, t->first.memory);
 	raise_to(&t->ev.memory_used, memory);
 	if (memory > t->ev.limits.memory_bytes)
@@ -80,8 +81,10 @@ tally_report(struct tally *t, const struct hull *h, int init,
 	    (!WIFSIGNALED(m->wait_status) ||
 		WTERMSIG(m->wait_status) > SIGNAL_MOST))
 		return ST_FORMAT;
-	if (h->group == NULL) {
+	/* PID 1 still holds the folders of a program that is gone. */
+	if (h->group == NULL || WIFSIGNALED(m->wait_status))
 		(void)tally_look(t, h, init);
+	if (h->group == NULL) {
 		/* What came and went between two looks. */
 		raise_to(&t->ev.cpu_us, m->cpu_us);
 		raise_to(&t->ev.memory_used, m->max_rss_bytes);
@@ -109,5 +112,11 @@ tally_last(struct tally *t, const struct hull *h)
 		return;
 	t->ev.memory_peak = now.memory_peak;
 	t->ev.oom_kills = now.oom_kills;
+	/* A program that gave up for lack of memory may have grown between the
+	 * last look and its end. The kernel missed nothing, but counts files,
+	 * too. */
+	if (t->ev.reported && WIFSIGNALED(t->ev.wait_status))
+		raise_to(&t->ev.memory_used,
+		    beyond(now.memory_peak, t->files_most + t->first.memory));
 	raise_to(&t->ev.cpu_us, beyond(now.cpu_us, t->first.cpu_us));
 }

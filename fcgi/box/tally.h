@@ -17,6 +17,7 @@ struct tally {
 	struct hull_use first; /* before the program's time */
 	int64_t since_us;      /* nothing of the run can be older */
 	int64_t released_us;   /* 0: not yet */
+	uint64_t files_most;   /* bytes in files, in any look */
 	struct verdict_evidence ev;
 };
 
