@@ -8,6 +8,7 @@
 
 #include "base/conf.h"
 #include "base/io.h"
+#include "base/log.h"
 #include "base/status.h"
 #include "box/host.h"
 #include "pay/chain.h"
@@ -202,6 +203,30 @@ check_chains(bool *all, const struct conf *c)
 		else
 			say(all, true, "chain", "%s can be read", network);
 	}
+}
+
+bool
+check_dry(struct conf *c)
+{
+	struct fault f = { .st = ST_OK };
+	const struct site *s = NULL;
+	struct sites *sites = NULL;
+	enum status st = conf_complete(c, &f);
+
+	if (st == ST_OK && geteuid() == 0)
+		st = conf_secrets(c, &f);
+	if (st != ST_OK) {
+		log_err("%s", f.message);
+		return false;
+	}
+	/* What is wrong with the site it logs by itself. */
+	st = sites_open(&sites, c, NULL);
+	if (st == ST_OK)
+		st = sites_default(&s, sites);
+	if (st == ST_OK)
+		st = s->broken.st;
+	sites_close(sites);
+	return st == ST_OK;
 }
 
 bool

@@ -4,9 +4,17 @@
 
 #include <stdbool.h>
 
+struct conf;
+
 /* Judge the settings (file at path, or NULL; environment over it), the users,
  * the host and the facilitator, one line on stdout for each thing, a wrong one
  * with its mend. True if all holds. */
 bool check_all(const char *path, char *const *environment);
+
+/* `tollbox serve -n`: would a start take the settings c? Complete, the site's
+ * addresses and prices right and, where root asks, the secret files as they
+ * must be; those are then in c. Asks nobody, makes nothing. Else the log says
+ * what is wrong. */
+bool check_dry(struct conf *c);
 
 #endif

@@ -78,7 +78,6 @@ static int
 serve(const struct options *o)
 {
 	struct conf *c = NULL;
-	struct fault f = { .st = ST_OK };
 	enum status st;
 
 	log_open("super", LOG_LEVEL_INFO);
@@ -90,11 +89,9 @@ serve(const struct options *o)
 		st = super_serve(c, o->path, environ);
 		c = NULL;
 	} else {
-		st = conf_complete(c, &f);
+		st = check_dry(c) ? ST_OK : ST_FORMAT;
 		if (st == ST_OK)
 			puts("the settings are fine");
-		else
-			log_err("%s", f.message);
 	}
 	conf_free(c);
 	return st == ST_OK ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -137,7 +137,7 @@ check_user(struct check *k)
 	if (k->uid == 0) {
 		say(k, "run user", false,
 		    "%s is root, whom no process limit binds: set run_user in "
-		    "[sandbox] to a user of its own",
+		    "[service] to a user of its own",
 		    name);
 		return false;
 	}

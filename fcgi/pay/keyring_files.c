@@ -33,7 +33,10 @@ keyring_files_open(
 
 	*d = (struct keyring_files){ .dir = -1, .state_dir = state_dir };
 	at = open(state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (at < 0 || (mkdirat(at, FOLDER, 0700) != 0 && errno != EEXIST))
+	if (at < 0)
+		return fault_set(
+		    f, ST_IO, "%s: %s", state_dir, strerror(errno));
+	if (mkdirat(at, FOLDER, 0700) != 0 && errno != EEXIST)
 		return failed(f, d, "");
 	dir =
 	    openat(at, FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -81,6 +84,10 @@ keyring_files_read(struct edkey **out, const struct keyring_files *d,
 	*out = NULL;
 	if (fd < 0 && errno == ENOENT)
 		return ST_NOT_FOUND;
+	if (fd < 0 && errno == EACCES)
+		return fault_set(f, ST_REFUSED,
+		    "%s/" FOLDER "/%s must be the service's user's (chown it)",
+		    d->state_dir, name);
 	if (fd < 0 || fstat(fd, &sb) != 0)
 		return failed(f, d, name);
 	if (!S_ISREG(sb.st_mode) || sb.st_uid != geteuid() ||

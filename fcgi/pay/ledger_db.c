@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/own.h"
@@ -215,6 +216,13 @@ open_conn(struct ledger_db *db, const char *path, enum ledger_db_mode mode)
 	    SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
 	enum status st = ST_BUG;
 
+	if (mode != LEDGER_DB_WRITE && access(path, F_OK) != 0 &&
+	    errno == ENOENT) {
+		log_err("ledger: %s is not there; the service makes it when it "
+			"first starts",
+		    path);
+		return ST_IO;
+	}
 	st = failed(db, path, sqlite3_open_v2(path, &db->conn, flags, NULL));
 	if (st == ST_OK)
 		st = failed(db, path, sqlite3_busy_timeout(db->conn, BUSY_MS));

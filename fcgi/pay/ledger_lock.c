@@ -25,7 +25,10 @@ ledger_lock_take(int *out, const char *path)
 	}
 	fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0) {
-		log_err("ledger: %s: %s", name, strerror(errno));
+		log_err("ledger: %s: %s%s", name, strerror(errno),
+		    errno == EACCES ? " (the service's user must get to its "
+				      "folder, through each one above)"
+				    : "");
 		return ST_IO;
 	}
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {

@@ -341,7 +341,8 @@ site_add(struct entry **out, struct sites *s, const struct buf *key,
 		st = build(s, &e->site, f);
 	if (st != ST_OK) {
 		e->site.broken.st = st;
-		log_err("a location's settings are wrong: %s",
+		log_err("%s settings are wrong: %s",
+		    key->len > 0 ? "a location's" : "the",
 		    e->site.broken.message);
 	}
 	if (st == ST_OK && s->watched)

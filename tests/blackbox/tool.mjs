@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const program = join(root, process.env.TOLLBOX_TEST_B ?? "build", "tollbox");
+export const program = join(root, process.env.TOLLBOX_TEST_B ?? "build", "tollbox");
 
 /** The lines of `tollbox payments`, without the heading, beside the running service. */
 export async function payments(world, state) {
