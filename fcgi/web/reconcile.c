@@ -169,7 +169,8 @@ paid(struct reconcile *r, const char *identity, const struct ledger_row *row,
 	out->transaction = strdup(transaction);
 	if (out->transaction == NULL)
 		return ST_NOMEM;
-	/* What was refused and paid all the same goes the way of any claim. */
+	/* What was refused and paid all the same goes the way of any claim;
+	 * unless its request is another payment's by now. */
 	if (row->state == LEDGER_FAILED)
 		st = ledger_settling(r->ledger, identity);
 	if (st == ST_OK)
@@ -180,11 +181,13 @@ paid(struct reconcile *r, const char *identity, const struct ledger_row *row,
 	out->transaction = NULL;
 	if (st != ST_CONFLICT)
 		return st;
-	log_err("reconcile: %s: its transaction is another payment's: %s",
+	log_err("reconcile: %s: its transaction or its request is another "
+		"payment's: %s",
 	    identity, transaction);
 	out->verdict = EVIDENCE_LIKELY;
-	snprintf(
-	    out->why, sizeof(out->why), "its transaction is another payment's");
+	snprintf(out->why, sizeof(out->why),
+	    "paid on the chain, but its transaction or its request is another "
+	    "payment's");
 	return ST_OK;
 }
 

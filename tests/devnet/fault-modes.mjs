@@ -115,6 +115,23 @@ export const MODES = {
       }),
   },
 
+  /** A web page with status 200. */
+  html: { forward: true, act: (call) => sendText(call, 200, "text/html", "<html><body>Welcome</body></html>") },
+
+  /** The true answer two times: as two HTTP answers to one call or, with the option `joined`, as two texts in one. */
+  twice: {
+    forward: true,
+    act: (call) => {
+      const { text, status } = call.real;
+      if (call.options.joined) {
+        sendText(call, status, "application/json", text + text);
+        return;
+      }
+      const one = `HTTP/1.1 ${status} X\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`;
+      call.request.socket.end(one + one);
+    },
+  },
+
   /** The true answer in many pieces, one byte each `everyMs`. */
   drip: {
     forward: true,
