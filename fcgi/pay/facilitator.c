@@ -198,9 +198,11 @@ log_verdict(const struct facilitator *f, enum facilitator_call call,
 }
 
 /* What an answer tells about the facilitator. A refusal is service; a request
- * that is too large for it says nothing about others. */
+ * that is too large for it says nothing about others. Nor does a verify that it
+ * fails at: the payment is not proven then, and anybody can write one that it
+ * chokes on. */
 static enum breaker_news
-news_of(const struct facilitator_answer *a)
+news_of(enum facilitator_call call, const struct facilitator_answer *a)
 {
 	switch (a->verdict) {
 	case FACILITATOR_YES:
@@ -211,6 +213,8 @@ news_of(const struct facilitator_answer *a)
 	case FACILITATOR_NO_SERVICE:
 		return a->http == 413 ? BREAKER_NONE : BREAKER_BAD;
 	case FACILITATOR_UNKNOWN:
+		if (call == FACILITATOR_VERIFY)
+			return BREAKER_NONE;
 		return a->http == 0 || a->http >= 500 ? BREAKER_BAD
 						      : BREAKER_NONE;
 	case FACILITATOR_VERDICT_MAX:
@@ -272,7 +276,8 @@ call_once(struct facilitator *f, enum facilitator_call call, const char *body,
 		st = ST_OK;
 	}
 	if (st == ST_OK)
-		log_turn(f, facilitator_state_call(&f->state, news_of(out)),
+		log_turn(f,
+		    facilitator_state_call(&f->state, news_of(call, out)),
 		    out->reason);
 	else
 		facilitator_answer_free(out);

@@ -72,3 +72,27 @@ resume_evidence(struct run *r, const struct ledger_row *row)
 	}
 	return ST_OK;
 }
+
+enum status
+resume_spent(struct run *r)
+{
+	struct ledger_row row = { .state = LEDGER_STATE_MAX };
+	const struct fault told = r->f;
+	enum status st =
+	    ledger_look(r->g->ledger, buf_cstr(&r->identity), &row);
+
+	if (st == ST_OK)
+		st = resume_evidence(r, &row);
+	else
+		fault_set(&r->f, ST_SERVICE_INTERNAL_FAILURE, "ledger");
+	ledger_row_free(&row);
+	if (st != ST_OK)
+		return st;
+	if (r->transaction == NULL) {
+		r->f = told;
+		return told.st;
+	}
+	r->f = (struct fault){ .st = ST_OK };
+	r->reason[0] = '\0';
+	return ST_OK;
+}

@@ -18,4 +18,9 @@ enum status resume_parse(struct run *r, const struct ledger_row *row)
 enum status resume_evidence(struct run *r, const struct ledger_row *row)
     __attribute__((warn_unused_result));
 
+/* A first settle was refused since the nonce is used (r->f): where the chain
+ * can be read, by whom, and since when? What we had claimed a stranger may have
+ * handed in. ST_OK: with r->transaction, the row is SETTLED. Else r->f. */
+enum status resume_spent(struct run *r) __attribute__((warn_unused_result));
+
 #endif

@@ -245,6 +245,8 @@ settle(struct run *r, const char *body, size_t body_len, bool again)
 	r->settling = true;
 	st = settle_payment(
 	    &r->transaction, r->reason, r->g->ledger, r->by, &ask, &r->f);
+	if (st == ST_PAYMENT_REPLAYED)
+		st = resume_spent(r);
 	run_state_stage_end(r, RUN_STAGE_SETTLE);
 	return st;
 }
@@ -277,8 +279,10 @@ settle_row(struct run *r, const struct ledger_row *row)
 		st = x402_window(&r->pay, (uint64_t)time(NULL), 0, &r->f);
 	if (st != ST_OK)
 		return st;
-	return settle(
-	    r, row->settle_body, row->settle_body_len, row->tries > 0);
+	/* What was refused for certain is no doubt, however often it is tried.
+	 */
+	return settle(r, row->settle_body, row->settle_body_len,
+	    row->tries > 0 && row->state != LEDGER_FAILED);
 }
 
 /* May this payment have what its row says? The key was asked already where it

@@ -122,11 +122,13 @@ export default async function once(test, world) {
   await test("what is being settled is on record as such, and claimed no sooner than it is checked", async () => {
     const payer = world.nextPayer();
     const listed = async (state) => (await payments(world, state)).filter((line) => line.includes(payer.address));
+    const before = await listed(); // payers take turns: this one may have bought something before
+    const done = await listed("done");
     const headers = await world.payment({ payer, sign: { spoil: (signature) => `${signature}00` } });
     faults.set({ verify: { mode: "delay", ms: 1500 } });
     const checking = world.send({ body, headers });
     await until("verify is asked", () => faults.stats().verify.active === 1, { everyMs: 5 });
-    assert.deepEqual(await listed(), [], "nothing is claimed while the signature is in doubt");
+    assert.equal((await listed()).length, before.length, "nothing is claimed while the signature is in doubt");
     assertRefused(await checking, "PAYMENT_INVALID");
     faults.reset();
     faults.set({ settle: { mode: "delay", ms: 1500 } });
@@ -134,7 +136,7 @@ export default async function once(test, world) {
     await until("settle is asked", () => faults.stats().settle.active === 1, { everyMs: 5 });
     assert.equal((await listed("settling")).length, 1);
     assert.equal((await settling).status, 200);
-    assert.equal((await listed("done")).length, 1);
+    assert.equal((await listed("done")).length, done.length + 1);
     faults.reset();
   });
 
