@@ -226,7 +226,8 @@ reserve(struct run *r)
 }
 
 static enum status
-settle(struct run *r, const char *body, size_t body_len, bool again)
+settle(struct run *r, const char *body, size_t body_len,
+    const struct ledger_row *row)
 {
 	struct settle_ask ask = {
 		.identity = buf_cstr(&r->identity),
@@ -237,7 +238,8 @@ settle(struct run *r, const char *body, size_t body_len, bool again)
 		.network_v1 = x402_v1_name(r->network),
 		.amount = r->amount,
 		.other = r->other,
-		.again = again,
+		.again = row != NULL && row->tries > 0,
+		.refused = row != NULL && row->state == LEDGER_FAILED,
 		.call_us = &r->facilitator_us,
 	};
 	enum status st;
@@ -279,10 +281,7 @@ settle_row(struct run *r, const struct ledger_row *row)
 		st = x402_window(&r->pay, (uint64_t)time(NULL), 0, &r->f);
 	if (st != ST_OK)
 		return st;
-	/* What was refused for certain is no doubt, however often it is tried.
-	 */
-	return settle(r, row->settle_body, row->settle_body_len,
-	    row->tries > 0 && row->state != LEDGER_FAILED);
+	return settle(r, row->settle_body, row->settle_body_len, row);
 }
 
 /* May this payment have what its row says? The key was asked already where it
@@ -361,7 +360,7 @@ run_new(struct run *r)
 			    buf_cstr(&r->identity));
 		return st;
 	}
-	st = settle(r, buf_cstr(&r->settle_body), r->settle_body.len, false);
+	st = settle(r, buf_cstr(&r->settle_body), r->settle_body.len, NULL);
 	return st == ST_OK ? perform(r) : st;
 }
 

@@ -110,8 +110,9 @@ refused(struct ledger *l, const struct settle_ask *ask, const char *reason,
     struct fault *f)
 {
 	/* After an earlier attempt whose answer was lost, "used" may well be
-	 * our own success. */
-	if (ask->again)
+	 * our own success; after one that was refused, only "used" casts doubt
+	 * on that. */
+	if (ask->again && (!ask->refused || facilitator_reason_spent(reason)))
 		return unknown(l, ask, reason, f);
 	log_info("settlement refused: %s: %s", ask->identity, reason);
 	if (ledger_failed(l, ask->identity, reason) != ST_OK)
@@ -178,7 +179,7 @@ settle_payment(char **transaction, char reason[FACILITATOR_REASON],
 	case FACILITATOR_NOT_SENT:
 		/* Nothing left this host, so an earlier doubt stays and no new
 		 * one comes. */
-		if (ask->again)
+		if (ask->again && !ask->refused)
 			(void)unknown(l, ask, a.reason, f);
 		else if (ledger_failed(l, ask->identity, a.reason) != ST_OK)
 			log_err(

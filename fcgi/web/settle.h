@@ -23,7 +23,8 @@ struct settle_ask {
 	/* Whom to take if nothing can be sent to the first one, or NULL: only
 	 * where nothing was sent before. */
 	struct facilitator *other;
-	bool again; /* an earlier settle of this payment may have worked */
+	bool again;	  /* it was sent before, and that may have worked */
+	bool refused;	  /* and the last word on it was a definite refusal */
 	int64_t *call_us; /* out: what the facilitator's call took */
 };
 
