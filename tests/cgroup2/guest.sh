@@ -23,6 +23,8 @@ mounts() {
 	mount -t tmpfs -o mode=1777 tmpfs /tmp
 	mount -t cgroup2 cgroup2 "$top"
 	ifconfig lo up
+	# A way out that an attack finds which should find none.
+	route add -net 192.0.2.0 netmask 255.255.255.0 dev lo
 	mkdir "$unit"
 	echo '+memory +pids +cpu' >"$top/cgroup.subtree_control"
 }
@@ -167,7 +169,7 @@ service() {
 	check 'tollbox check takes cgroup2' \
 		grep -q '^ok *memory limit: cgroup2$' /run/check.log
 	check 'tollbox check runs every runtime' \
-		grep -q '^ok *runtime: python3: ran' /run/check.log
+		grep -q '^ok *runtime: python3: said hello' /run/check.log
 	in_unit "$build/tollbox" serve -c "$settings" &
 	daemon=$!
 	check 'the service answers' soon healthy

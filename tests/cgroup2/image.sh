@@ -40,6 +40,7 @@ cp "$here/init" "$root/init"
 mapfile -t small < <(dpkg -L coreutils | grep -E '^(/usr)?/bin/' |
 	sed -E 's|^/bin|/usr/bin|')
 add "${small[@]}" /usr/bin/{bash,dash,bwrap,setpriv,setsid,grep,sed} \
+	/usr/sbin/ldconfig \
 	/usr/bin/cgi-fcgi /usr/bin/python3.11 \
 	/usr/lib/python3.11/lib-dynload/*.so
 ln -s dash "$root/usr/bin/sh"
