@@ -46,7 +46,7 @@ fails() {
 groups() {
 	systemctl show -P ControlGroup tollbox >group
 	says '^/system.slice/tollbox.service$' group &&
-		[ -s "/sys/fs/cgroup/$(<group)/tollbox/main/cgroup.procs" ]
+		[ -n "$(<"/sys/fs/cgroup$(<group)/tollbox/main/cgroup.procs")" ]
 }
 starts_and_pays() {
 	check 'a local chain and facilitator' start_devnet

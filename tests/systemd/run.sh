@@ -3,7 +3,7 @@
 # in the machine of ../cgroup2 (qemu in software, no network).
 #   run.sh [BUILD]     ends on 'N passed, N failed'
 # Root, to install the package in a clean system (../install/base.sh), which
-# becomes the machine's. SYSTEMD_SECONDS=900 are the most it may take. All that it
+# becomes the machine's. SYSTEMD_SECONDS=1800 are the most it may take. All that it
 # said: BUILD/systemd/console.log.
 set -eu -o pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -47,7 +47,7 @@ unshare --mount --pid --fork --kill-child --propagation private \
 rm -f "$log"
 rc=0
 LD_LIBRARY_PATH=$machine/usr/lib/x86_64-linux-gnu:$machine/lib/x86_64-linux-gnu \
-	timeout -k 5 "${SYSTEMD_SECONDS:-900}" \
+	timeout -k 5 "${SYSTEMD_SECONDS:-1800}" \
 	"$machine/usr/bin/qemu-system-x86_64" \
 	-L "$machine/usr/share/qemu" -L "$machine/usr/share/seabios" \
 	-M q35 -accel tcg -icount shift=2,sleep=off -cpu max -smp 1 -m 4096 \
