@@ -262,9 +262,12 @@ report(struct wire_init_report *m, uint64_t before_us, bool early)
 static bool
 await(int fd, pid_t pid, int signals, struct init_trouble *t)
 {
+	/* Never the same one twice: what comes between poll()'s look at the
+	 * first and at the second would show at the second alone. */
 	struct pollfd p[] = { { .fd = signals, .events = POLLIN },
 		{ .fd = fd, .events = POLLIN },
-		{ .fd = INIT_CONTROL, .events = POLLIN },
+		{ .fd = fd == INIT_CONTROL ? -1 : INIT_CONTROL,
+		    .events = POLLIN },
 		{ .events = POLLIN } };
 	int status;
 

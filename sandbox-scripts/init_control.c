@@ -109,7 +109,8 @@ init_control_receive(union init_order *m, int *fd, struct init_trouble *t)
 	if (n >= 0)
 		*fd = descriptor_of(&msg);
 	if (n <= 0)
-		return init_trouble(t, "control socket", ECONNRESET);
+		return init_trouble(
+		    t, "control socket", n < 0 ? errno : ECONNRESET);
 	if ((msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0)
 		return init_trouble(t, "message", EBADMSG);
 	if (n == (ssize_t)sizeof(m->job) && m->type == WIRE_INIT_JOB &&
