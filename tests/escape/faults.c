@@ -33,11 +33,13 @@ static struct {
 	bool verbose;
 } opt = { .parallel = 3, .passes = 1 };
 
+#define CASES 200
+
 static struct server server;
 static char folder[] = "/tmp/faults.XXXXXX";
 static struct conf *loaded; /* what settings is a copy of */
-static struct case_file *cases[200];
-static size_t n_cases;
+static struct case_file *cases[CASES], *aside[CASES];
+static size_t n_cases, n_aside;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static size_t next_case;
 static int passed, failed, skipped;
@@ -378,6 +380,17 @@ options(int argc, char **argv)
 		exit(2);
 }
 
+/* What does not hold without a layer is only kept: what nobody holds is a leak
+ * to a sanitizer, in the service too, which is a child of ours. */
+static void
+take(struct case_file *c)
+{
+	if ((c->holds_without & opt.without) == opt.without)
+		cases[n_cases++] = c;
+	else
+		aside[n_aside++] = c;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -386,12 +399,8 @@ main(int argc, char **argv)
 
 	options(argc, argv);
 	runtimes = argv[optind++];
-	for (; optind < argc && n_cases < 200; optind++) {
-		cases[n_cases] = case_read(argv[optind]);
-		if ((cases[n_cases]->holds_without & opt.without) ==
-		    opt.without)
-			n_cases++;
-	}
+	for (; optind < argc && n_cases + n_aside < CASES; optind++)
+		take(case_read(argv[optind]));
 	serve(runtimes);
 	(void)settle(&before);
 	for (int i = 1; i <= opt.passes; i++) {
