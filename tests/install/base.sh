@@ -9,7 +9,7 @@ echo "install: making a clean Debian in $folder"
 rm -rf "$folder.new"
 mkdir -p "$folder.new"
 debootstrap --variant=minbase --include=systemd,systemd-sysv,curl,openssl \
-	bookworm "$folder.new" http://deb.debian.org/debian \
+	bookworm "$folder.new" \
 	>"$folder.log" 2>&1 || {
 	cat "$folder.log"
 	exit 1
