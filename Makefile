@@ -165,7 +165,8 @@ crash: all points
 crash-long: all points
 	@SECONDS_LEFT=$(or $(SECONDS),0) tests/crash/run.sh --long
 
-ESCAPE := $(addprefix $(B)/tests/escape/,box bin/faults init-without-rlimits)
+ESCAPE := $(addprefix $(B)/tests/escape/,box bin/faults init-without-rlimits \
+	init-slow-poll)
 #? make escape       attacks from inside the sandbox
 escape: all $(ESCAPE)
 	@tests/escape/run.sh
@@ -190,6 +191,14 @@ $(B)/tests/escape/init-without-rlimits: $(SRC_init) tests/escape/no_limits.c \
 	@echo "LD   $@ (static)"
 	$(Q)$(INIT_CC) $(INIT_CFLAGS) \
 		-Dprlimit=no_limits -o $@ $(SRC_init) tests/escape/no_limits.c
+
+# And one to which anything may happen between two looks.
+$(B)/tests/escape/init-slow-poll: $(SRC_init) tests/escape/slow_poll.c \
+		$(wildcard fcgi/base/*.h sandbox-scripts/*.h)
+	@mkdir -p $(@D)
+	@echo "LD   $@ (static)"
+	$(Q)$(INIT_CC) $(INIT_CFLAGS) \
+		-Dpoll=slow_poll -o $@ $(SRC_init) tests/escape/slow_poll.c
 
 $(B)/tests/escape/box: tests/escape/box.c $(B)/libbox.a $(B)/libbase.a
 	@mkdir -p $(@D)

@@ -129,6 +129,10 @@ suite 'faults, without rlimits' env \
 	"$build/tests/escape/bin/faults" -v "${strict[@]}" -w rlimits -j 3 \
 	"$top/sandbox-scripts" "$here"/faults/*.case
 suite 'faults, without cgroup' faults -w cgroup -j 3
+suite 'faults, PID 1 looks slowly' env \
+	TOLLBOX_TEST_INIT="$build/tests/escape/init-slow-poll" \
+	"$build/tests/escape/bin/faults" -v "${strict[@]}" -j 3 \
+	"$top/sandbox-scripts" "$here"/faults/{03,06,32,52}-*.case
 if [ "$loops" -gt 1 ]; then
 	suite "faults, $loops times at once" faults -l "$loops" -j 6
 	suite "faults, cold, $((loops / 4 + 2)) times at once" \
