@@ -199,10 +199,12 @@ static void
 measure(struct input *in)
 {
 	uint8_t which = input_byte(in);
-	uint64_t *const field[] = { &w.use.memory, &w.use.cpu_us,
-		&w.use.memory_peak, &w.use.oom_kills };
+	uint64_t *const field[8] = { &w.use.memory, &w.use.cpu_us,
+		&w.use.memory_peak, &w.use.oom_kills, &w.use.files };
 
-	*field[which & 3] = (uint64_t)input_byte(in) << (which >> 2);
+	if (field[which & 7] != NULL)
+		*field[which & 7] = (uint64_t)input_byte(in)
+				    << ((which >> 3) * 2);
 }
 
 static void
