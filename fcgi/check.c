@@ -14,7 +14,7 @@
 #include "pay/chain.h"
 #include "pay/facilitator.h"
 #include "pay/x402.h"
-#include "web/site.h"
+#include "web/sites.h"
 
 #define SCHEME "exact"
 #define CHAIN_WAIT_MS 10000

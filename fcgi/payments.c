@@ -12,7 +12,7 @@
 #include "base/own.h"
 #include "drop.h"
 #include "web/reconcile.h"
-#include "web/site.h"
+#include "web/sites.h"
 
 #define URL_BYTES 8192
 #define WHEN 32

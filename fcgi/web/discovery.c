@@ -2,7 +2,7 @@
 
 #include "pay/did_document.h"
 #include "web/answer.h"
-#include "web/site.h"
+#include "web/sites.h"
 
 /* A new key is in use as soon as it is published, so nobody should hold an old
  * list for long. */
@@ -14,17 +14,18 @@ static void
 publish(struct http_reply *a, struct context *g, const struct http_request *q,
     void (*put)(struct buf *out, const char *did, const struct keyring *keys))
 {
-	const struct site *s = NULL;
+	OWN_SITE struct sites_loan loan = { .from = NULL };
 	struct fault f = { .st = ST_SERVICE_INTERNAL_FAILURE };
 
-	if (sites_of(&s, g->sites, q) != ST_OK || s->broken.st != ST_OK) {
+	if (sites_of(&loan, g->sites, q) != ST_OK ||
+	    loan.site->broken.st != ST_OK) {
 		answer_error(a, &f);
 		return;
 	}
 	a->status = 200;
 	http_header(a, "Content-Type", "application/json");
 	http_header(a, "Cache-Control", CACHE);
-	put(&a->body, s->did, s->keys);
+	put(&a->body, loan.site->did, loan.site->keys);
 }
 
 void

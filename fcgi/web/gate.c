@@ -37,7 +37,7 @@
 #include "web/quote.h"
 #include "web/reconcile.h"
 #include "web/run.h"
-#include "web/site.h"
+#include "web/sites.h"
 
 #define SPARE_THREADS 24
 #define FREE_THREADS 8 /* of these never taken by payments */
@@ -75,23 +75,24 @@ static void
 route_execute(
     struct http_reply *a, struct context *g, const struct http_request *q)
 {
-	const struct site *s = NULL;
+	OWN_SITE struct sites_loan loan = { .from = NULL };
 	struct fault f = { .st = ST_SERVICE_INTERNAL_FAILURE };
 
-	if (sites_of(&s, g->sites, q) != ST_OK || s->broken.st != ST_OK) {
+	if (sites_of(&loan, g->sites, q) != ST_OK ||
+	    loan.site->broken.st != ST_OK) {
 		answer_error(a, &f);
 		return;
 	}
-	if (!site_route(s, q->path)) {
+	if (!site_route(loan.site, q->path)) {
 		fault_set(&f, ST_REQUEST_NOT_FOUND,
 		    "%s is not offered at this site", q->path);
 		answer_error(a, &f);
 		return;
 	}
 	if (strcmp(q->path, "/quote") == 0)
-		quote_answer(a, g, s, q);
+		quote_answer(a, g, loan.site, q);
 	else
-		run_paid(a, g, s, q);
+		run_paid(a, g, loan.site, q);
 }
 
 static void

@@ -103,7 +103,8 @@ path_decode(char *out, size_t cap, const char *uri)
 	out[n] = '\0';
 }
 
-/* The web server's id, if it is harmless to echo; else a fresh one. */
+/* The web server's id, if it is harmless to echo; else a fresh one. Apache's
+ * have an @ in the place of base64url's _. */
 static void
 request_id(char out[65], const char *given)
 {
@@ -111,11 +112,13 @@ request_id(char out[65], const char *given)
 	size_t n = given == NULL ? 0 : strlen(given);
 	bool ok = n >= 8 && n <= 64;
 
-	for (size_t i = 0; ok && i < n; i++)
+	for (size_t i = 0; ok && i < n; i++) {
 		ok = isalnum((unsigned char)given[i]) || given[i] == '-' ||
-		     given[i] == '_';
+		     given[i] == '_' || given[i] == '@';
+		out[i] = given[i] == '@' ? '_' : given[i];
+	}
 	if (ok) {
-		memcpy(out, given, n + 1);
+		out[n] = '\0';
 		return;
 	}
 	if (RAND_bytes(raw, sizeof(raw)) != 1)
@@ -193,6 +196,26 @@ count_header(void *ctx, const char *name, const char *value)
 	(*n)++;
 }
 
+static void
+append(void *ctx, const char *name, const char *value)
+{
+	struct buf *out = ctx;
+
+	(void)name;
+	if (out->len > 0)
+		buf_addc(out, ',');
+	buf_adds(out, value);
+}
+
+void
+http_joined(const struct http_request *q, const char *name, struct buf *out)
+{
+	char prefix[128];
+
+	snprintf(prefix, sizeof(prefix), "%s=", name);
+	http_params(q, prefix, append, out);
+}
+
 static bool
 repeated(const struct http_request *q, const char *name)
 {
@@ -209,6 +232,7 @@ http_accept(
 	const struct timespec pause = { .tv_nsec = 50000000 };
 	const struct timeval wait = { .tv_sec = SEND_WAIT_S };
 	struct http_request *q = out;
+	const char *id;
 
 	memset(q, 0, sizeof(*q));
 	for (;;) {
@@ -246,7 +270,8 @@ http_accept(
 	q->idempotency_key = http_param(q, "HTTP_IDEMPOTENCY_KEY");
 	q->key_repeated = repeated(q, "HTTP_IDEMPOTENCY_KEY=");
 	q->remote_addr = param_or(q, "REMOTE_ADDR", "");
-	request_id(q->id, http_param(q, "REQUEST_ID"));
+	id = http_param(q, "REQUEST_ID");
+	request_id(q->id, id != NULL ? id : http_param(q, "UNIQUE_ID"));
 	length_parse(q, http_param(q, "CONTENT_LENGTH"));
 	return ST_OK;
 }

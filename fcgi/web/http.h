@@ -28,7 +28,7 @@ struct http_request {
 	const char *idempotency_key;
 	bool key_repeated; /* it came more than once */
 	const char *remote_addr;
-	char id[65]; /* request id: the web server's, else made here */
+	char id[65]; /* REQUEST_ID, else UNIQUE_ID (Apache), else made here */
 	bool length_known;
 	uint64_t length; /* of the body, if known */
 };
@@ -56,6 +56,11 @@ enum status http_accept(struct http_conn *c, struct http_request *out,
 
 /* A FastCGI parameter by name, or NULL. */
 const char *http_param(const struct http_request *q, const char *name);
+/* Append all values of a header that is a list, by its parameter's name, in
+ * their order with commas between: of several lines with it some web servers
+ * make one parameter, some make several. */
+void http_joined(
+    const struct http_request *q, const char *name, struct buf *out);
 /* Call fn for every parameter whose name starts with prefix. */
 void http_params(const struct http_request *q, const char *prefix,
     void (*fn)(void *ctx, const char *name, const char *value), void *ctx);

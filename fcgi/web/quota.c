@@ -8,7 +8,8 @@
 #include "web/address.h"
 #include "web/limiter.h"
 
-#define NAMES 16384 /* remembered by each limit */
+#define NAMES 16384		     /* remembered by each limit */
+#define FORWARDED_BYTES (128u << 10) /* over what web servers pass on */
 
 struct quota {
 	const struct conf *conf;
@@ -79,12 +80,18 @@ quota_close(struct quota *k)
 	free(k);
 }
 
-/* False: it is this host itself. */
+/* False: it is this host itself. Without memory for the list it is the proxy
+ * that counts. */
 static bool
 address(char out[ADDRESS_TEXT], struct quota *k, const struct http_request *q)
 {
-	return address_of(out, q->remote_addr,
-	    http_param(q, "HTTP_X_FORWARDED_FOR"), &k->proxies);
+	OWN_BUF struct buf forwarded;
+
+	buf_init(&forwarded, FORWARDED_BYTES);
+	if (k->proxies.n > 0)
+		http_joined(q, "HTTP_X_FORWARDED_FOR", &forwarded);
+	return address_of(
+	    out, q->remote_addr, buf_cstr(&forwarded), &k->proxies);
 }
 
 /* Take one token of the address; nothing is held. */

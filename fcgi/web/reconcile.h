@@ -13,7 +13,7 @@
 #include "base/status.h"
 #include "pay/evidence.h"
 #include "pay/ledger.h"
-#include "web/site.h"
+#include "web/sites.h"
 
 #define RECONCILE_WHY 256
 

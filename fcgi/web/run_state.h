@@ -18,7 +18,7 @@
 #include "web/http.h"
 #include "web/intake.h"
 #include "web/result_extras.h"
-#include "web/site.h"
+#include "web/sites.h"
 #include "web/stream.h"
 
 enum run_stage {

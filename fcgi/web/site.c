@@ -1,40 +1,18 @@
 #include "web/site.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/io.h"
-#include "base/log.h"
 #include "pay/price.h"
 
-#define SITES_MAX 256 /* locations are written by the operator: few */
-#define KEY_BYTES (64u << 10)
-
-struct entry {
-	char *key; /* the TOLLBOX_* parameters it was made from */
-	size_t key_len;
-	struct site site;
-};
-
-struct sites {
-	const struct conf *conf;
-	const struct keyring *keys;
-	pthread_mutex_t lock;
-	struct entry *entries[SITES_MAX]; /* fixed addresses: they are lent */
-	size_t n;
-	struct facilitator *facilitators[CONF_FACILITATORS];
-	bool watched;
-};
-
 struct facilitator *
-sites_facilitator(struct sites *s, const char *name)
+site_facilitator(const struct site_common *c, const char *name)
 {
-	const struct conf_facilitator *c = conf_facilitator(s->conf, name);
+	const struct conf_facilitator *f = conf_facilitator(c->conf, name);
 
-	return c == NULL ? NULL : s->facilitators[c - s->conf->facilitators];
+	return f == NULL ? NULL : c->facilitators[f - c->conf->facilitators];
 }
 
 static bool
@@ -121,12 +99,12 @@ add_tier(struct site *s, const struct conf_tier *t, struct fault *f)
 }
 
 static enum status
-find_facilitator(struct facilitator **out, struct sites *all, const char *name,
-    struct fault *f)
+find_facilitator(struct facilitator **out, const struct site_common *all,
+    const char *name, struct fault *f)
 {
 	if (name == NULL)
 		return fault_set(f, ST_FORMAT, "facilitator is not set");
-	*out = sites_facilitator(all, name);
+	*out = site_facilitator(all, name);
 	if (*out == NULL)
 		return fault_set(f, ST_FORMAT,
 		    "facilitator \"%s\": no section [facilitator:%s]", name,
@@ -136,8 +114,8 @@ find_facilitator(struct facilitator **out, struct sites *all, const char *name,
 
 /* One thing accepted; what its settings leave open is the site's. */
 static enum status
-add_accept(struct sites *all, struct site *s, const struct conf_asset *c,
-    struct fault *f)
+add_accept(const struct site_common *all, struct site *s,
+    const struct conf_asset *c, struct fault *f)
 {
 	struct accept *a = &s->accepts[s->n_accepts];
 	struct conf_asset whole = *c;
@@ -166,7 +144,7 @@ add_accept(struct sites *all, struct site *s, const struct conf_asset *c,
 }
 
 static enum status
-add_accepts(struct sites *all, struct site *s, struct fault *f)
+add_accepts(const struct site_common *all, struct site *s, struct fault *f)
 {
 	const struct conf_asset own = { .network = s->conf.network,
 		.asset = s->conf.asset,
@@ -225,7 +203,7 @@ build_whole(struct site *s)
 
 /* Finish a site whose conf is resolved. */
 static enum status
-build(struct sites *all, struct site *s, struct fault *f)
+build(const struct site_common *all, struct site *s, struct fault *f)
 {
 	const struct conf *c = all->conf;
 	enum status st;
@@ -252,216 +230,24 @@ build(struct sites *all, struct site *s, struct fault *f)
 	return ST_OK;
 }
 
-struct collect {
-	struct buf key;
-	bool unknown;
-	char name[128];
-};
-
-static void
-collect_param(void *ctx, const char *name, const char *value)
+void
+site_make(struct site *out, const struct site_common *c,
+    const char *(*get)(void *ctx, const char *name), void *ctx)
 {
-	struct collect *k = ctx;
-
-	if (!conf_site_param(name) && !k->unknown) {
-		k->unknown = true;
-		snprintf(k->name, sizeof(k->name), "%s", name);
-	}
-	buf_adds(&k->key, name);
-	buf_addc(&k->key, '\0');
-	buf_adds(&k->key, value);
-	buf_addc(&k->key, '\0');
-}
-
-static const char *
-get_param(void *ctx, const char *name)
-{
-	/* An empty value stays one, and is an error: a web server's variable
-	 * that came out empty must not send the money to the default payee. */
-	return http_param(ctx, name);
-}
-
-static const char *
-get_none(void *ctx, const char *name)
-{
-	(void)ctx;
-	(void)name;
-	return NULL;
-}
-
-static void
-log_lacks(const struct site *s)
-{
-	char lack[256];
-
-	for (size_t i = 0; i < s->n_accepts; i++) {
-		const struct accept *a = &s->accepts[i];
-
-		accept_lack(lack, a);
-		if (lack[0] != '\0')
-			log_err("%s takes no payment in %s on %s: %s",
-			    s->conf.public_url,
-			    a->name != NULL ? a->name : a->asset, a->network,
-			    lack);
-	}
-}
-
-/* Make and remember a site. The lock is held. */
-static enum status
-site_add(struct entry **out, struct sites *s, const struct buf *key,
-    const char *unknown, const char *(*get)(void *, const char *), void *ctx)
-{
-	struct entry *e;
-	struct fault *f;
 	enum status st;
 
-	if (s->n == SITES_MAX)
-		return ST_TOO_BIG;
-	e = calloc(1, sizeof(*e));
-	if (e == NULL)
-		return ST_NOMEM;
-	e->key = malloc(key->len + 1);
-	if (e->key == NULL) {
-		free(e);
-		return ST_NOMEM;
-	}
-	if (key->len > 0)
-		memcpy(e->key, key->data, key->len);
-	e->key[key->len] = '\0';
-	e->key_len = key->len;
-	e->site.base = s->conf;
-	f = &e->site.broken;
-	if (unknown != NULL)
-		st = fault_set(f, ST_FORMAT,
-		    "%s cannot be set by a location (or is no setting)",
-		    unknown);
-	else
-		st = conf_site_resolve(&e->site.conf, s->conf, get, ctx, f);
+	out->base = c->conf;
+	st = conf_site_resolve(&out->conf, c->conf, get, ctx, &out->broken);
 	if (st == ST_OK)
-		st = build(s, &e->site, f);
-	if (st != ST_OK) {
-		e->site.broken.st = st;
-		log_err("%s settings are wrong: %s",
-		    key->len > 0 ? "a location's" : "the",
-		    e->site.broken.message);
-	}
-	if (st == ST_OK && s->watched)
-		log_lacks(&e->site);
-	s->entries[s->n++] = e;
-	*out = e;
-	return ST_OK;
-}
-
-enum status
-sites_of(const struct site **out, struct sites *s, const struct http_request *q)
-{
-	struct collect k = { .unknown = false };
-	struct entry *found = NULL;
-	struct http_request lent = *q;
-	enum status st;
-
-	*out = NULL;
-	buf_init(&k.key, KEY_BYTES);
-	http_params(q, "TOLLBOX_", collect_param, &k);
-	st = buf_status(&k.key);
-	if (st != ST_OK)
-		goto out;
-	pthread_mutex_lock(&s->lock);
-	for (size_t i = 0; i < s->n && found == NULL; i++) {
-		struct entry *e = s->entries[i];
-
-		if (e->key_len == k.key.len &&
-		    memcmp(e->key, buf_cstr(&k.key), k.key.len) == 0)
-			found = e;
-	}
-	st = ST_OK;
-	if (found == NULL)
-		st = site_add(&found, s, &k.key, k.unknown ? k.name : NULL,
-		    get_param, &lent);
-	pthread_mutex_unlock(&s->lock);
-	if (st == ST_OK)
-		*out = &found->site;
-out:
-	buf_free(&k.key);
-	return st;
-}
-
-enum status
-sites_default(const struct site **out, struct sites *s)
-{
-	struct entry *e = NULL;
-	struct buf key;
-	enum status st;
-
-	*out = NULL;
-	buf_init(&key, 1);
-	pthread_mutex_lock(&s->lock);
-	st = site_add(&e, s, &key, NULL, get_none, NULL);
-	pthread_mutex_unlock(&s->lock);
-	if (st == ST_OK)
-		*out = &e->site;
-	return st;
-}
-
-enum status
-sites_open(struct sites **out, const struct conf *c, const struct keyring *keys)
-{
-	struct sites *s = calloc(1, sizeof(*s));
-
-	*out = NULL;
-	if (s == NULL)
-		return ST_NOMEM;
-	s->conf = c;
-	s->keys = keys;
-	pthread_mutex_init(&s->lock, NULL);
-	for (size_t i = 0; i < c->n_facilitators; i++) {
-		enum status st =
-		    facilitator_open(&s->facilitators[i], &c->facilitators[i]);
-
-		if (st != ST_OK) {
-			sites_close(s);
-			return st;
-		}
-	}
-	*out = s;
-	return ST_OK;
-}
-
-enum status
-sites_watch(struct sites *all, const struct site *s, uint64_t wait_ms)
-{
-	int64_t deadline = io_now_ms() + (int64_t)wait_ms;
-
-	for (size_t i = 0; i < all->conf->n_facilitators; i++) {
-		enum status st = facilitator_watch(all->facilitators[i]);
-
-		if (st != ST_OK)
-			return st;
-	}
-	for (size_t i = 0; i < all->conf->n_facilitators; i++)
-		facilitator_await(all->facilitators[i], deadline);
-	log_lacks(s);
-	pthread_mutex_lock(&all->lock);
-	all->watched = true;
-	pthread_mutex_unlock(&all->lock);
-	return ST_OK;
+		st = build(c, out, &out->broken);
+	out->broken.st = st;
 }
 
 void
-sites_close(struct sites *s)
+site_free(struct site *s)
 {
-	if (s == NULL)
-		return;
-	for (size_t i = 0; i < s->n; i++) {
-		free(s->entries[i]->site.whole);
-		conf_site_free(&s->entries[i]->site.conf);
-		free(s->entries[i]->key);
-		free(s->entries[i]);
-	}
-	for (size_t i = 0; i < CONF_FACILITATORS; i++)
-		facilitator_close(s->facilitators[i]);
-	pthread_mutex_destroy(&s->lock);
-	free(s);
+	free(s->whole);
+	conf_site_free(&s->conf);
 }
 
 const struct site_tier *

@@ -1,7 +1,6 @@
 /*
- * A site: one location's settings made ready for requests. Built once for
- * each distinct set of TOLLBOX_* parameters and kept for the life of the
- * process, so that handlers may borrow from it.
+ * A site: one location's settings made ready for requests (api.md section 11).
+ * sites.h keeps them, one for each distinct set of parameters.
  */
 #ifndef SITE_H
 #define SITE_H
@@ -17,7 +16,6 @@
 #include "pay/keyring.h"
 #include "pay/x402.h"
 #include "web/accept.h"
-#include "web/http.h"
 
 #define SITE_URL 1024
 
@@ -41,30 +39,24 @@ struct site {
 	struct fault broken; /* not ST_OK: this location's settings are wrong */
 };
 
-struct sites;
-
-/* c and keys must outlive it; keys may be NULL where nothing will be signed.
- * Opens the facilitators. */
-enum status sites_open(struct sites **out, const struct conf *c,
-    const struct keyring *keys) __attribute__((warn_unused_result));
-void sites_close(struct sites *s);
-
-/* Begin to watch every facilitator, and wait until each was asked once what it
- * offers, wait_ms at most. Logs what site s lacks. ST_OK, ST_NOMEM. */
-enum status sites_watch(struct sites *all, const struct site *s,
-    uint64_t wait_ms) __attribute__((warn_unused_result));
+/* What all sites of a daemon share. */
+struct site_common {
+	const struct conf *conf;
+	const struct keyring *keys; /* NULL where nothing will be signed */
+	/* In the order of the settings' sections. */
+	struct facilitator *facilitators[CONF_FACILITATORS];
+};
 
 /* The facilitator of that name, or NULL. */
-struct facilitator *sites_facilitator(struct sites *s, const char *name);
+struct facilitator *site_facilitator(
+    const struct site_common *c, const char *name);
 
-/* The site of a request's location, never NULL on ST_OK; its settings may be
- * wrong: see broken. ST_NOMEM, or ST_TOO_BIG for too many different ones. */
-enum status sites_of(const struct site **out, struct sites *s,
-    const struct http_request *q) __attribute__((warn_unused_result));
-
-/* The site of the bare configuration; errors in it stop the start. */
-enum status sites_default(const struct site **out, struct sites *s)
-    __attribute__((warn_unused_result));
+/* Make out (zeroed) from the settings with a location's parameters over them;
+ * get as in conf_site_resolve(). What is wrong with them is in out->broken. It
+ * borrows from c; site_free() in any case. */
+void site_make(struct site *out, const struct site_common *c,
+    const char *(*get)(void *ctx, const char *name), void *ctx);
+void site_free(struct site *s);
 
 /* The smallest tier that holds l, or NULL. */
 const struct site_tier *site_tier(const struct site *s, const struct limits *l);

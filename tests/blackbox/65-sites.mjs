@@ -1,12 +1,15 @@
 // Server blocks with settings of their own before one daemon (api.md section 11). The blocks are in world.mjs.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { getAddress } from "../devnet/node_modules/viem/_esm/utils/address/getAddress.js";
 import { encodeV2, signV2 } from "../devnet/client.mjs";
 import { assertRefused } from "./shape.mjs";
 import { HELLO, OWNER } from "./world.mjs";
 
 export default async function sites(test, world) {
-  const { owner, twin, quotesOnly, broken, daring, own } = world.siteUrls;
+  const { owner, twin, quotesOnly, broken, daring, own, twice, hosts } = world.siteUrls;
+  const begin = readFileSync(world.logFile, "utf8").length;
+  const logged = (pattern) => readFileSync(world.logFile, "utf8").slice(begin).split("\n").filter((line) => pattern.test(line));
   const offerOf = async (base, body = HELLO) => (await world.send({ base, body })).required;
   const pay = async (requirements, payer) => encodeV2({ requirements, payload: await signV2(requirements, payer.privateKey) });
 
@@ -56,6 +59,13 @@ export default async function sites(test, world) {
     assert.equal((await world.send({ body: HELLO })).status, 402);
   });
 
+  await test("the log tells it once, with the location and the setting", async () => {
+    await world.send({ base: broken, body: HELLO });
+    const lines = logged(new RegExp(`location are wrong \\(server [^,]*, port ${new URL(broken).port}, `));
+    assert.equal(lines.length, 1, lines.join("\n"));
+    assert.match(lines[0], /\/execute\): .*TOLLBOX_PAY_TO/);
+  });
+
   await test("a location may set the site's names by fastcgi_param", async () => {
     const { accepts, resource } = await offerOf(own);
     assert.deepEqual([resource.url, accepts[0].amount], ["https://own.example/execute", "3000"]);
@@ -63,5 +73,41 @@ export default async function sites(test, world) {
 
   await test("a location cannot set what is the daemon's alone", async () => {
     assertRefused(await world.send({ base: daring, body: HELLO }), "SERVICE_INTERNAL_FAILURE");
+  });
+
+  await test("a setting that comes twice is refused, whatever the web server thinks of it", async () => {
+    assertRefused(await world.send({ base: twice, body: HELLO }), "SERVICE_INTERNAL_FAILURE");
+    assert.equal(logged(/TOLLBOX_PRICES is given twice/).length, 1);
+  });
+
+  await test("a client sets nothing, by whatever header", async () => {
+    const stolen = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
+    const names = ["TOLLBOX_PAY_TO", "TOLLBOX-PAY-TO", "Tollbox-Pay-To", "HTTP_TOLLBOX_PAY_TO", "X-TOLLBOX_PAY_TO", "Proxy", "Redirect-Tollbox-Pay-To", "CONTENT_TYPE"];
+    const headers = names.flatMap((name) => [name, stolen]);
+    const path = `/execute?TOLLBOX_PAY_TO=${stolen}&tollbox_pay_to=${stolen}`;
+    for (const base of [undefined, owner]) {
+      const { status, required } = await world.send({ base, path, headers, body: HELLO });
+      assert.equal(status, 402);
+      assert.equal(required.accepts[0].payTo, base ? getAddress(OWNER) : world.info.payTo);
+    }
+  });
+
+  await test("sites made of the Host that a client chooses cost no memory, and shut nobody out", async () => {
+    const held = () => Number(/^RssAnon:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${world.processes().gate.pid}/status`, "utf8"))[1]);
+    const send = async (n) => {
+      const { status, required } = await world.send({ base: hosts, headers: { Host: `h${n}.example` }, body: HELLO });
+      assert.deepEqual([status, required?.resource.url], [402, `https://h${n}.example/execute`]);
+    };
+    const many = async (from, to) => {
+      for (let n = from; n < to; n += 20) {
+        await Promise.all(Array.from({ length: 20 }, (_, i) => send(n + i)));
+      }
+    };
+    await many(0, 400);
+    const before = held();
+    await many(400, 1200);
+    assert.ok(held() - before < 4096, `${held() - before} kB more`);
+    assert.equal((await world.send({ base: owner, body: HELLO })).required.accepts[0].payTo, getAddress(OWNER));
+    assert.equal(logged(/different sets of TOLLBOX_\* parameters/).length, 1);
   });
 }

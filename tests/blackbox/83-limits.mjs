@@ -74,6 +74,11 @@ export default async function limits(test, world) {
     await count((n) => send({ body }, `198.51.100.${n}, 203.0.113.3`), IP_LIMITED, BURST + 5);
   });
 
+  await test("several lines of X-Forwarded-For are one list, of which the last is the proxy's", async () => {
+    await count((n) => send({ body }, [`198.51.100.${n}`, "203.0.113.4"]), IP_LIMITED, BURST + 5);
+    assert.equal((await send({ body }, ["203.0.113.4", "198.51.100.1, 203.0.113.5"])).status, 402);
+  });
+
   await test("this host itself has no limit", async () => {
     for (let i = 0; i < BURST + 10; i += 1) {
       assert.equal((await send({ body })).status, 402);

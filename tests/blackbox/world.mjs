@@ -34,6 +34,8 @@ const SITES = [
   { name: "broken", set: { public_url: "https://broken.example", pay_to: "nonsense" } },
   { name: "daring", params: { TOLLBOX_STATE_DIR: "/tmp" } },
   { name: "itself", setAt: (port) => ({ public_url: `http://127.0.0.1:${port}` }) },
+  { name: "hosts", set: { public_url: "https://$host" } },
+  { name: "twice", set: { prices: "small=0.003" }, params: { TOLLBOX_PRICES: "small=0.004" } },
   { name: "own", params: { TOLLBOX_PUBLIC_URL: "https://own.example", TOLLBOX_PRICES: "small=0.003" } },
 ];
 

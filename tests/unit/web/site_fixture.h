@@ -11,7 +11,7 @@
 
 #include "../pay/keys_fixture.h"
 #include "base/conf.h"
-#include "web/site.h"
+#include "web/sites.h"
 
 static const char fixture_text[] =
     "[site]\n"

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/conf.h"
-#include "web/site.h"
+#include "web/sites.h"
 
 #define SOLANA "solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1"
 #define MINT "4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU"

@@ -1,6 +1,6 @@
 /* A location's settings made ready: what is refused, how addresses are
  * spelled, which tier holds what. */
-#include "web/site.h"
+#include "web/sites.h"
 
 #include "site_fixture.h"
 
