@@ -5,6 +5,7 @@
 
 #include "base/conf_assets.h"
 #include "base/conf_check.h"
+#include "base/conf_dialects.h"
 #include "base/conf_hook.h"
 #include "base/conf_load.h"
 #include "base/conf_table.h"
@@ -64,6 +65,8 @@ new_conf(struct conf **out)
 	if (c->origins != NULL)
 		st = conf_load_shipped(c);
 	if (st == ST_OK)
+		st = conf_dialects_ship(c);
+	if (st == ST_OK)
 		*out = c;
 	else
 		conf_free(c);
@@ -104,9 +107,11 @@ conf_load(struct conf **out, const char *path, char *const *environment,
 		st = conf_tiers_prune(&c->site, c, f);
 	if (st == ST_NOMEM)
 		return fault_set(f, st, "%s", status_name(st));
-	if (st == ST_OK)
-		*out = OWN_STEAL(c);
-	return st;
+	if (st != ST_OK)
+		return st;
+	conf_dialects_note(c);
+	*out = OWN_STEAL(c);
+	return ST_OK;
 }
 
 enum status
@@ -175,6 +180,15 @@ conf_asset(const struct conf *c, const char *name)
 	return conf_table_find(&i, c, CONF_TABLE_ASSET, name) == ST_OK
 		   ? &c->assets[i]
 		   : NULL;
+}
+
+bool
+conf_dialect_fits(const struct conf *c, const struct conf_dialect *d)
+{
+	/* As conf_tiers_drop() counts, and the boxer when it admits a run. */
+	return d->limits.memory_bytes + d->limits.work_bytes +
+		   LIMITS_EXTRA_BYTES <=
+	       c->memory_bytes;
 }
 
 enum status
@@ -345,6 +359,13 @@ conf_print(struct buf *out, const struct conf *c)
 		    "# tier:%s is over service.memory_bytes: not "
 		    "offered\n",
 		    c->tiers_dropped[i]);
+	for (size_t i = 0; i < c->n_dialects; i++)
+		if (!conf_dialect_fits(c, &c->dialects[i]))
+			buf_addf(out,
+			    "# dialect:%s needs more than "
+			    "service.memory_bytes: "
+			    "not offered\n",
+			    c->dialects[i].name);
 	for (size_t i = 0;
 	     c->runtimes_dropped != NULL && c->runtimes_dropped[i] != NULL; i++)
 		buf_addf(out,

@@ -6,10 +6,10 @@
  * parser, the writer for the children and `tollbox config` all read it.
  *
  * Sections: [service] [site] [sandbox] [facilitator:NAME] [asset:NAME]
- * [chain:NAME] [tier:NAME] [runtime:NAME]. Runtimes also come from
- * RUNTIMES_DIR/NAME/runtime.conf (the section's keys without a section header),
- * the main file on top. An unknown section or key, a key given twice, or a bad
- * value is an error with file and line.
+ * [chain:NAME] [tier:NAME] [dialect:NAME] [runtime:NAME]. Runtimes also come
+ * from RUNTIMES_DIR/NAME/runtime.conf (the section's keys without a section
+ * header), the main file on top. An unknown section or key, a key given twice,
+ * or a bad value is an error with file and line.
  */
 #ifndef CONF_H
 #define CONF_H
@@ -30,6 +30,7 @@
 #define CONF_FACILITATORS 16
 #define CONF_ASSETS 16 /* CDP takes that many in one 402 */
 #define CONF_CHAINS 16
+#define CONF_DIALECTS 8	     /* with a flat price */
 #define CONF_WORDS 64	     /* words of a list value */
 #define CONF_NAME 32	     /* length of a section's NAME, [a-z0-9_-] */
 #define CONF_DESCRIPTION 500 /* x402.md 7.11 */
@@ -69,6 +70,15 @@ struct conf_tier {
 	char *name;
 	uint64_t price_micros; /* millionths of a dollar, 1000 = $0.001 */
 	struct limits limits;
+};
+
+/* A dialect with one flat price. There are those that are shipped, and no
+ * other. */
+struct conf_dialect {
+	char *name;
+	const char *route;     /* "/api/code-run" */
+	uint64_t price_micros; /* as a tier's; the rest is fixed */
+	struct limits limits;  /* timeout_ms: the most */
 };
 
 enum conf_verify {
@@ -131,7 +141,8 @@ struct conf_site {
 	char *facilitator; /* NAME of a facilitator section */
 	char **accepts;	   /* NAMEs of asset sections in order of preference,
 			    * or NULL: the one asset above */
-	char **prices;	   /* "small=$0.002" words over the tiers', or NULL */
+	char **prices;	   /* "small=$0.002" words over the tiers' and
+			    * dialects', or NULL */
 	char **tiers;	   /* names offered, or NULL: all */
 	char **routes;	   /* routes offered, or NULL: all */
 	char **runtimes;   /* names offered, or NULL: all */
@@ -188,6 +199,8 @@ struct conf {
 	size_t n_chains;
 	struct conf_tier tiers[CONF_TIERS]; /* by price, ascending */
 	size_t n_tiers;
+	struct conf_dialect dialects[CONF_DIALECTS];
+	size_t n_dialects;
 	struct conf_runtime runtimes[CONF_RUNTIMES];
 	size_t n_runtimes;
 
@@ -256,6 +269,10 @@ const struct conf_tier *conf_tier(const struct conf *c, const char *name);
 const struct conf_facilitator *conf_facilitator(
     const struct conf *c, const char *name);
 const struct conf_asset *conf_asset(const struct conf *c, const char *name);
+
+/* Does the host's memory hold a run of it? Else it is not offered. Its limits
+ * are never shrunk. */
+bool conf_dialect_fits(const struct conf *c, const struct conf_dialect *d);
 
 /* The network that a chain's section is about; NULL while neither it nor the
  * site names one. */

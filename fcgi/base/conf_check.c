@@ -5,7 +5,9 @@
 #include <strings.h>
 
 #include "base/conf_assets.h"
+#include "base/conf_dialects.h"
 #include "base/conf_form.h"
+#include "base/conf_prices.h"
 #include "base/conf_table.h"
 
 static enum status
@@ -184,6 +186,9 @@ conf_check_service(const struct conf *c, struct fault *f)
 		if (c->tiers[i].price_micros == 0)
 			return fault_set(f, ST_FORMAT,
 			    "[tier:%s] price is not set", c->tiers[i].name);
+	st = conf_dialects_check(c, f);
+	if (st != ST_OK)
+		return st;
 	for (size_t i = 0; i < c->n_runtimes; i++) {
 		st = check_runtime(&c->runtimes[i], f);
 		if (st != ST_OK)
@@ -192,31 +197,11 @@ conf_check_service(const struct conf *c, struct fault *f)
 	return ST_OK;
 }
 
-/* Does text begin with the first len bytes of word, and end there? */
-static bool
-same(const char *text, const char *word, size_t len)
-{
-	return strlen(text) == len && strncmp(text, word, len) == 0;
-}
-
-static bool
-known_tier(const struct conf *c, const char *word, size_t len)
-{
-	for (size_t i = 0; i < c->n_tiers; i++)
-		if (same(c->tiers[i].name, word, len))
-			return true;
-	for (size_t i = 0;
-	     c->tiers_dropped != NULL && c->tiers_dropped[i] != NULL; i++)
-		if (same(c->tiers_dropped[i], word, len))
-			return true;
-	return false;
-}
-
 static bool
 known_runtime(const struct conf *c, const char *word, size_t len)
 {
 	for (size_t i = 0; i < c->n_runtimes; i++)
-		if (same(c->runtimes[i].name, word, len))
+		if (conf_prices_same(c->runtimes[i].name, word, len))
 			return true;
 	return false;
 }
@@ -245,66 +230,11 @@ check_list(const struct conf *c, char *const *words, const char *key,
 	return ST_OK;
 }
 
-/* micros * 10^decimals / 10^6 must be whole: nothing is ever rounded. */
-static bool
-whole(uint64_t micros, uint64_t decimals)
-{
-	uint64_t unit = 1;
-
-	for (uint64_t d = decimals; d < 6; d++)
-		unit *= 10;
-	return micros % unit == 0;
-}
-
-/* Is the tier sold at this site for the price of its own section? */
-static bool
-sold_as_is(const struct conf_site *s, const char *tier)
-{
-	bool offered = s->tiers == NULL;
-
-	for (size_t i = 0; s->tiers != NULL && s->tiers[i] != NULL; i++)
-		offered = offered || strcmp(s->tiers[i], tier) == 0;
-	for (size_t i = 0; s->prices != NULL && s->prices[i] != NULL; i++)
-		if (same(tier, s->prices[i], strcspn(s->prices[i], "=")))
-			return false;
-	return offered;
-}
-
-/* key: of the decimals, as an operator knows it. */
-static enum status
-check_prices(const struct conf *c, const struct conf_site *s, uint64_t decimals,
-    const char *key, struct fault *f)
-{
-	for (size_t i = 0; i < c->n_tiers; i++)
-		if (sold_as_is(s, c->tiers[i].name) &&
-		    !whole(c->tiers[i].price_micros, decimals))
-			return fault_set(f, ST_FORMAT,
-			    "[tier:%s] price is no whole number of the asset's "
-			    "smallest units (%s)",
-			    c->tiers[i].name, key);
-	for (size_t i = 0; s->prices != NULL && s->prices[i] != NULL; i++) {
-		const char *price = strchr(s->prices[i], '=');
-		uint64_t micros;
-
-		if (price == NULL || conf_price(&micros, price + 1) != ST_OK)
-			return fault_set(f, ST_FORMAT,
-			    "[site] prices (TOLLBOX_PRICES): \"%s\" is no "
-			    "TIER=PRICE",
-			    s->prices[i]);
-		if (!whole(micros, decimals))
-			return fault_set(f, ST_FORMAT,
-			    "[site] prices (TOLLBOX_PRICES): \"%s\" is no "
-			    "whole number of the asset's smallest units (%s)",
-			    s->prices[i], key);
-	}
-	return ST_OK;
-}
-
 static bool
 known_asset(const struct conf *c, const char *word, size_t len)
 {
 	for (size_t i = 0; i < c->n_assets; i++)
-		if (same(c->assets[i].name, word, len))
+		if (conf_prices_same(c->assets[i].name, word, len))
 			return true;
 	return false;
 }
@@ -352,7 +282,7 @@ check_accepts(const struct conf *c, const struct conf_site *s, struct fault *f)
 			return ST_BUG;
 		snprintf(
 		    key, sizeof(key), "asset_decimals of [asset:%s]", a->name);
-		st = check_prices(c, s, a->asset_decimals, key, f);
+		st = conf_prices_check(c, s, a->asset_decimals, key, f);
 	}
 	return st;
 }
@@ -376,7 +306,7 @@ check_own_asset(
 
 	if (st != ST_OK)
 		return st;
-	return check_prices(c, s, s->asset_decimals,
+	return conf_prices_check(c, s, s->asset_decimals,
 	    "asset_decimals, TOLLBOX_ASSET_DECIMALS", f);
 }
 
@@ -408,10 +338,12 @@ conf_check_site(
 		    "[site] facilitator (TOLLBOX_FACILITATOR): there is no "
 		    "[facilitator:%s]",
 		    s->facilitator);
-	st = check_list(c, s->prices, "prices (TOLLBOX_PRICES)", known_tier, f);
+	st = check_list(
+	    c, s->prices, "prices (TOLLBOX_PRICES)", conf_prices_known, f);
 	if (st != ST_OK)
 		return st;
-	st = check_list(c, s->tiers, "tiers (TOLLBOX_TIERS)", known_tier, f);
+	st = check_list(
+	    c, s->tiers, "tiers (TOLLBOX_TIERS)", conf_prices_tier, f);
 	if (st != ST_OK)
 		return st;
 	st = check_list(c, s->routes, "routes (TOLLBOX_ROUTES)", NULL, f);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/conf_dialects.h"
 #include "base/conf_file.h"
 #include "base/conf_form.h"
 #include "base/conf_table.h"
@@ -85,6 +86,8 @@ instance(size_t *i, struct conf *c, enum conf_table_section s, const char *name,
 	if (s < CONF_TABLE_FACILITATOR ||
 	    conf_table_find(i, c, s, name) == ST_OK)
 		return ST_OK;
+	if (s == CONF_TABLE_DIALECT)
+		return conf_dialects_known(c, name, f);
 	wrong = conf_form_name(name);
 	if (wrong != NULL)
 		return fault_set(f, ST_FORMAT, "[%s:%s] name %s",

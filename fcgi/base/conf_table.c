@@ -9,6 +9,7 @@ _Static_assert(offsetof(struct conf_facilitator, name) == 0 &&
 		   offsetof(struct conf_asset, name) == 0 &&
 		   offsetof(struct conf_chain, name) == 0 &&
 		   offsetof(struct conf_tier, name) == 0 &&
+		   offsetof(struct conf_dialect, name) == 0 &&
 		   offsetof(struct conf_runtime, name) == 0,
     "a named section's struct begins with its name");
 _Static_assert(CONF_RUNTIMES <= CONF_TABLE_INSTANCES_MAX, "origins' room");
@@ -29,6 +30,7 @@ _Static_assert(CONF_CHAINS <= CONF_TABLE_INSTANCES_MAX, "origins' room");
 #define ASSET(m) offsetof(struct conf_asset, m)
 #define CHAIN(m) offsetof(struct conf_chain, m)
 #define TIER(m) offsetof(struct conf_tier, m)
+#define DIALECT(m) offsetof(struct conf_dialect, m)
 #define RUNTIME(m) offsetof(struct conf_runtime, m)
 
 /* key, section, type, place, flags, environment, shipped, least, most, form */
@@ -222,6 +224,9 @@ const struct conf_table_key conf_table_keys[] = {
 	{ "work_bytes", CONF_TABLE_TIER, CONF_TABLE_BYTES,
 	    TIER(limits.work_bytes), GATE, NULL, "64M", MIB, GIB, NULL },
 
+	{ "price", CONF_TABLE_DIALECT, CONF_TABLE_PRICE, DIALECT(price_micros),
+	    GATE, NULL, NULL, 0, 0, NULL },
+
 	{ "entry", CONF_TABLE_RUNTIME, CONF_TABLE_TEXT, RUNTIME(entry), BOTH,
 	    NULL, NULL, 0, 0, conf_form_entry },
 	{ "entry_module", CONF_TABLE_RUNTIME, CONF_TABLE_TEXT,
@@ -281,6 +286,7 @@ static const char *const section_names[CONF_TABLE_SECTION_MAX] = {
 	[CONF_TABLE_ASSET] = "asset",
 	[CONF_TABLE_CHAIN] = "chain",
 	[CONF_TABLE_TIER] = "tier",
+	[CONF_TABLE_DIALECT] = "dialect",
 	[CONF_TABLE_RUNTIME] = "runtime",
 };
 
@@ -347,6 +353,8 @@ conf_table_count(const struct conf *c, enum conf_table_section s)
 		return c->n_chains;
 	case CONF_TABLE_TIER:
 		return c->n_tiers;
+	case CONF_TABLE_DIALECT:
+		return c->n_dialects;
 	case CONF_TABLE_RUNTIME:
 		return c->n_runtimes;
 	case CONF_TABLE_SECTION_MAX:
@@ -370,6 +378,8 @@ conf_table_struct_const(
 		return &c->chains[i];
 	case CONF_TABLE_TIER:
 		return &c->tiers[i];
+	case CONF_TABLE_DIALECT:
+		return &c->dialects[i];
 	case CONF_TABLE_RUNTIME:
 		return &c->runtimes[i];
 	case CONF_TABLE_SERVICE:
@@ -428,6 +438,9 @@ counter(struct conf *c, enum conf_table_section s, size_t *max)
 	case CONF_TABLE_TIER:
 		*max = CONF_TIERS;
 		return &c->n_tiers;
+	case CONF_TABLE_DIALECT:
+		*max = CONF_DIALECTS;
+		return &c->n_dialects;
 	case CONF_TABLE_RUNTIME:
 		*max = CONF_RUNTIMES;
 		return &c->n_runtimes;

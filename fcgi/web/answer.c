@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "pay/x402.h"
+#include "web/dialect.h"
 #include "web/extensions.h"
 
 #define RESPONSE_BYTES (16u << 10) /* of JSON, the receipt included */
@@ -65,8 +66,17 @@ common(struct http_reply *a, const struct fault *f)
 		http_header(a, "Retry-After", retry_after(text, f));
 }
 
+static void
+put_error(struct buf *out, const struct fault *f)
+{
+	buf_adds(out, "{\"error\":");
+	answer_put_error(out, f);
+	buf_addc(out, '}');
+}
+
 void
-answer_error(struct http_reply *a, const struct fault *f)
+answer_error_as(struct http_reply *a, const struct fault *f,
+    void (*put)(struct buf *out, const struct fault *f))
 {
 	struct fault told = *f;
 
@@ -76,9 +86,16 @@ answer_error(struct http_reply *a, const struct fault *f)
 		    "something failed on our side; the same request with the "
 		    "same payment is never charged twice");
 	common(a, &told);
-	buf_adds(&a->body, "{\"error\":");
-	answer_put_error(&a->body, &told);
-	buf_addc(&a->body, '}');
+	if (put != NULL)
+		put(&a->body, &told);
+	else
+		put_error(&a->body, &told);
+}
+
+void
+answer_error(struct http_reply *a, const struct fault *f)
+{
+	answer_error_as(a, f, NULL);
 }
 
 /* An extension is a thing more: the answer goes out without it when it cannot
@@ -93,19 +110,19 @@ if_sound(const struct buf *extensions)
 }
 
 void
-answer_unsold(struct http_reply *a)
+answer_unsold(struct http_reply *a, const struct dialect *d)
 {
 	struct fault f = { .st = ST_BUG };
 
 	fault_set(&f, ST_PAYMENT_FACILITATOR_UNAVAILABLE,
 	    "no facilitator that could settle a payment is there now; nothing "
 	    "is sold until then");
-	answer_error(a, &f);
+	answer_error_as(a, &f, d != NULL ? d->put_error : NULL);
 }
 
 void
 answer_required(struct http_reply *a, const struct site *s,
-    const struct site_tier *t, const char *path, const struct fault *f)
+    const struct site_tier *t, const struct dialect *d, const struct fault *f)
 {
 	struct x402_requirement req[ACCEPT_MAX];
 	size_t n = site_requirements(req, s, t);
@@ -117,13 +134,13 @@ answer_required(struct http_reply *a, const struct site *s,
 	OWN_BUF struct buf more_v1; /* the same in the body */
 
 	if (n == 0 && f->st == ST_PAYMENT_REQUIRED) {
-		answer_unsold(a);
+		answer_unsold(a, d);
 		return;
 	}
 	/* What was paid and refused is a 402 whoever is away. */
 	if (n == 0)
 		n = site_requirements_all(req, s, t);
-	site_resource(&res, url, s, path);
+	site_resource(&res, url, s, d->path);
 	common(a, f);
 	buf_init(&json, HTTP_HEADERS_BYTES / 2);
 	buf_init(&header, HTTP_HEADERS_BYTES);

@@ -7,6 +7,8 @@
 #include "web/http.h"
 #include "web/site.h"
 
+struct dialect;
+
 /* The object of api.md section 7: {"code","message","billable","category"}.
  * message NULL means the one of f. */
 void answer_put_error(struct buf *out, const struct fault *f);
@@ -15,15 +17,20 @@ void answer_put_error(struct buf *out, const struct fault *f);
  * replaced, so that nothing of ours leaks. */
 void answer_error(struct http_reply *a, const struct fault *f);
 
-/* A 402 for tier t at path: v2 object in the header, v1 object in the body
+/* The same with a body that put writes; NULL: ours. */
+void answer_error_as(struct http_reply *a, const struct fault *f,
+    void (*put)(struct buf *out, const struct fault *f));
+
+/* A 402 for tier t of dialect d: v2 object in the header, v1 object in the body
  * with the error under details. f->st ST_PAYMENT_REQUIRED when nothing was
  * paid; where nothing can be sold then, it is a 503 instead: nobody shall sign
  * what nobody settles. */
 void answer_required(struct http_reply *a, const struct site *s,
-    const struct site_tier *t, const char *path, const struct fault *f);
+    const struct site_tier *t, const struct dialect *d, const struct fault *f);
 
-/* The 503 while no facilitator offers what the site takes. */
-void answer_unsold(struct http_reply *a);
+/* The 503 while no facilitator offers what the site takes; d as for
+ * answer_error_as(), or NULL. */
+void answer_unsold(struct http_reply *a, const struct dialect *d);
 
 /* How a payment was settled. Borrowed. */
 struct answer_settlement {

@@ -28,6 +28,7 @@
 #include "pay/ledger.h"
 #include "web/answer.h"
 #include "web/context.h"
+#include "web/dialect.h"
 #include "web/discovery.h"
 #include "web/flight.h"
 #include "web/health.h"
@@ -71,28 +72,42 @@ struct gate {
 
 /* ---- routes ---- */
 
+/* What sells or prices: d is the dialect, or NULL for a quote. */
 static void
-route_execute(
-    struct http_reply *a, struct context *g, const struct http_request *q)
+route_sold(struct http_reply *a, struct context *g,
+    const struct http_request *q, const struct dialect *d)
 {
 	OWN_SITE struct sites_loan loan = { .from = NULL };
 	struct fault f = { .st = ST_SERVICE_INTERNAL_FAILURE };
+	bool sound = sites_of(&loan, g->sites, q) == ST_OK &&
+		     loan.site->broken.st == ST_OK;
 
-	if (sites_of(&loan, g->sites, q) != ST_OK ||
-	    loan.site->broken.st != ST_OK) {
-		answer_error(a, &f);
+	if (sound && d != NULL && dialect_offered(d, loan.site)) {
+		run_paid(a, g, loan.site, d, q);
 		return;
 	}
-	if (!site_route(loan.site, q->path)) {
+	if (sound && d == NULL && site_route(loan.site, q->path)) {
+		quote_answer(a, g, loan.site, q);
+		return;
+	}
+	if (sound)
 		fault_set(&f, ST_REQUEST_NOT_FOUND,
 		    "%s is not offered at this site", q->path);
-		answer_error(a, &f);
-		return;
-	}
-	if (strcmp(q->path, "/quote") == 0)
-		quote_answer(a, g, loan.site, q);
-	else
-		run_paid(a, g, loan.site, q);
+	answer_error_as(a, &f, d != NULL ? d->put_error : NULL);
+}
+
+static void
+route_paid(
+    struct http_reply *a, struct context *g, const struct http_request *q)
+{
+	route_sold(a, g, q, dialect_of(q->path));
+}
+
+static void
+route_quote(
+    struct http_reply *a, struct context *g, const struct http_request *q)
+{
+	route_sold(a, g, q, NULL);
 }
 
 static void
@@ -118,8 +133,7 @@ static const struct route {
 	void (*handle)(struct http_reply *a, struct context *g,
 	    const struct http_request *q);
 } routes[] = {
-	{ "/execute", "POST", route_execute },
-	{ "/quote", "POST", route_execute },
+	{ "/quote", "POST", route_quote },
 	{ "/health", "GET", route_health },
 	{ "/version", "GET", route_version },
 	{ "/.well-known/did.json", "GET", discovery_did },
@@ -128,6 +142,9 @@ static const struct route {
 	{ "/did.json", "GET", discovery_did },
 	{ "/.well-known/jwks.json", "GET", discovery_jwks },
 };
+
+/* The route of every dialect. */
+static const struct route paid = { NULL, "POST", route_paid };
 
 /* A preflight costs nothing and is answered on every route (x402.md 1.12). */
 static void
@@ -146,7 +163,8 @@ preflight(struct http_reply *a, const char *allow)
 static void
 dispatch(struct http_reply *a, struct context *g, const struct http_request *q)
 {
-	const struct route *r = NULL;
+	const struct dialect *d = dialect_of(q->path);
+	const struct route *r = d != NULL ? &paid : NULL;
 	const char *allow;
 	struct fault f;
 	bool get;
@@ -170,7 +188,7 @@ dispatch(struct http_reply *a, struct context *g, const struct http_request *q)
 	    !(get && strcmp(q->method, "HEAD") == 0)) {
 		fault_set(&f, ST_REQUEST_BAD_METHOD,
 		    "the method must be %s here", r->method);
-		answer_error(a, &f);
+		answer_error_as(a, &f, d != NULL ? d->put_error : NULL);
 		http_header(a, "Allow", allow);
 		return;
 	}

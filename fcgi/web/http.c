@@ -71,36 +71,58 @@ hex_digit(char c)
 	return -1;
 }
 
-/* The path as the client sent it, decoded exactly once. Not the web server's
- * normalised one: "//execute" must be unknown here, however lenient the server
- * is (x402.md 7.10). Over-long or ill-formed ones become "". */
-static void
-path_decode(char *out, size_t cap, const char *uri)
+/* text up to one of the bytes in stop, its percent escapes decoded exactly
+ * once. False: over-long, ill-formed, or it holds a NUL. */
+static bool
+decode(char *out, size_t cap, const char *text, const char *stop)
 {
+	const char *end = text + strcspn(text, stop);
 	size_t n = 0;
 
-	out[0] = '\0';
-	for (const char *p = uri; *p != '\0' && *p != '?'; p++) {
+	for (const char *p = text; p < end; p++) {
 		char c = *p;
 
 		if (c == '%') {
 			int hi = hex_digit(p[1]);
 			int lo = hi < 0 ? -1 : hex_digit(p[2]);
 
-			if (lo < 0 || (hi == 0 && lo == 0)) {
-				out[0] = '\0';
-				return;
-			}
+			if (lo < 0 || (hi == 0 && lo == 0))
+				return false;
 			c = (char)(hi << 4 | lo);
 			p += 2;
 		}
-		if (n + 1 == cap) {
-			out[0] = '\0';
-			return;
-		}
+		if (n + 1 == cap)
+			return false;
 		out[n++] = c;
 	}
 	out[n] = '\0';
+	return true;
+}
+
+/* The path as the client sent it. Not the web server's normalised one:
+ * "//execute" must be unknown here, however lenient the server is (x402.md
+ * 7.10). Over-long or ill-formed ones become "". */
+static void
+path_decode(char *out, size_t cap, const char *uri)
+{
+	if (!decode(out, cap, uri, "?"))
+		out[0] = '\0';
+}
+
+enum status
+http_query(
+    char *out, size_t cap, const struct http_request *q, const char *name)
+{
+	size_t n = strlen(name);
+	const char *at = q->query;
+
+	while (strncmp(at, name, n) != 0 || at[n] != '=') {
+		at = strchr(at, '&');
+		if (at == NULL)
+			return ST_NOT_FOUND;
+		at++;
+	}
+	return decode(out, cap, at + n + 1, "&") ? ST_OK : ST_FORMAT;
 }
 
 /* The web server's id, if it is harmless to echo; else a fresh one. Apache's

@@ -65,6 +65,11 @@ void http_joined(
 void http_params(const struct http_request *q, const char *prefix,
     void (*fn)(void *ctx, const char *name, const char *value), void *ctx);
 
+/* The first value of that name in the query, decoded. ST_OK; ST_NOT_FOUND: out
+ * is untouched; ST_FORMAT: ill-formed, or over cap - 1 bytes. */
+enum status http_query(char *out, size_t cap, const struct http_request *q,
+    const char *name) __attribute__((warn_unused_result));
+
 /* Read the body into out (its max is the limit). ST_OK; ST_TOO_BIG; ST_CLOSED
  * when it ended before its stated length; ST_NOMEM. */
 enum status http_body(const struct http_request *q, struct buf *out)

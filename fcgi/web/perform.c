@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/hex.h"
 #include "base/log.h"
 #include "base/own.h"
 #include "base/point.h"
@@ -11,6 +12,8 @@
 #include "web/answer.h"
 #include "web/result.h"
 #include "web/stream.h"
+
+#define RECEIPT_BYTES ((size_t)8192) /* of its JSON */
 
 /* The worst text: every byte a control character, six to one. */
 uint64_t
@@ -112,7 +115,8 @@ put_headers(struct http_reply *a, const struct run *r)
 	a->status = 200;
 	http_header(a, "Content-Type", "application/json");
 	http_header(a, "Cache-Control", "private, no-store");
-	http_header(a, "Vary", "Accept");
+	if (r->dialect->live)
+		http_header(a, "Vary", "Accept");
 	put_response(a, r);
 }
 
@@ -162,7 +166,7 @@ give_up(struct run *r)
 	    "the sandbox could not be started %d times; the payment stays on "
 	    "record for a refund",
 	    LEDGER_STARTS);
-	answer_error(a, &r->f);
+	answer_error_as(a, &r->f, r->dialect->put_error);
 	put_response(a, r);
 	if (buf_status(&a->headers) != ST_OK || buf_status(&a->body) != ST_OK ||
 	    ledger_given_up(r->g->ledger, buf_cstr(&r->identity), a->status,
@@ -194,19 +198,43 @@ lost(struct run *r)
 	    why.message);
 }
 
+/* The receipt goes in a header where the body has no room for it; stored, it
+ * comes back as it was. */
+static enum status
+put_receipt(struct http_reply *a, const struct buf *receipt)
+{
+	OWN_BUF struct buf text;
+
+	buf_init(&text, 2 * RECEIPT_BYTES);
+	if (buf_status(receipt) != ST_OK || receipt->len == 0)
+		return buf_status(receipt);
+	hex_base64url(&text, receipt->data, receipt->len);
+	if (buf_status(&text) == ST_OK)
+		http_header(a, "TOLLBOX-RECEIPT", buf_cstr(&text));
+	return buf_status(&text);
+}
+
 static enum status
 put_result(struct run *r)
 {
 	struct result res = result_of(r);
 	struct http_reply *a = r->a;
+	OWN_BUF struct buf receipt;
+	struct dialect_answer answer = { .body = &a->body,
+		.receipt = &receipt };
+	enum status st;
 
+	buf_init(&receipt, RECEIPT_BYTES);
 	for (int i = 0; i < 2; i++)
 		if (buf_status(&r->streams[i]) != ST_OK)
 			return buf_status(&r->streams[i]);
 	buf_free(&a->body);
 	buf_init(&a->body, perform_answer_bytes(&r->job));
 	put_headers(a, r);
-	return result_put(&a->body, &res);
+	st = r->dialect->put(&answer, &res);
+	if (st == ST_OK)
+		st = put_receipt(a, &receipt);
+	return st;
 }
 
 static void

@@ -5,6 +5,7 @@
 #include "pay/price.h"
 #include "pay/x402.h"
 #include "web/answer.h"
+#include "web/dialect.h"
 #include "web/intake.h"
 #include "web/quota.h"
 #include "web/request.h"
@@ -22,8 +23,8 @@ put_limits(struct buf *out, const struct limits *l)
 }
 
 static void
-put_quote(struct http_reply *a, const struct site *s, const struct site_tier *t,
-    const struct limits *l)
+put_quote(struct http_reply *a, const struct site *s, const struct dialect *d,
+    const struct site_tier *t, const struct limits *l)
 {
 	struct x402_requirement req[ACCEPT_MAX];
 	size_t n = site_requirements(req, s, t);
@@ -33,7 +34,7 @@ put_quote(struct http_reply *a, const struct site *s, const struct site_tier *t,
 	char text[32];
 
 	if (n == 0) {
-		answer_unsold(a);
+		answer_unsold(a, NULL);
 		return;
 	}
 	a->status = 200;
@@ -52,7 +53,7 @@ put_quote(struct http_reply *a, const struct site *s, const struct site_tier *t,
 	put_limits(out, l);
 	json_key(out, "accepts");
 	buf_addc(out, '[');
-	site_resource(&res, url, s, "/execute");
+	site_resource(&res, url, s, d->path);
 	for (size_t i = 0; i < n; i++) {
 		if (req[i].not_v2)
 			continue;
@@ -62,11 +63,29 @@ put_quote(struct http_reply *a, const struct site *s, const struct site_tier *t,
 	buf_adds(out, "]}");
 }
 
+/* The dialect that ?route= names; the native one where it names none. NULL: it
+ * is none of this site, says f. */
+static const struct dialect *
+find_dialect(
+    const struct site *s, const struct http_request *q, struct fault *f)
+{
+	char route[64] = "/execute";
+	enum status st = http_query(route, sizeof(route), q, "route");
+	const struct dialect *d = st == ST_FORMAT ? NULL : dialect_of(route);
+
+	if (d != NULL && (st == ST_NOT_FOUND || dialect_offered(d, s)))
+		return d;
+	fault_set(
+	    f, ST_REQUEST_NOT_FOUND, "route names no paid route of this site");
+	return NULL;
+}
+
 void
 quote_answer(struct http_reply *a, struct context *g, const struct site *s,
     const struct http_request *q)
 {
 	const struct site_tier *tier = NULL;
+	const struct dialect *d = NULL;
 	struct job job = { .runtime = NULL };
 	struct fault f = { .st = ST_BUG };
 	struct intake in;
@@ -77,10 +96,12 @@ quote_answer(struct http_reply *a, struct context *g, const struct site *s,
 	if (st == ST_OK)
 		st = quota_address(g->quota, q, &f);
 	if (st == ST_OK)
-		st = request_parse(
-		    &job, &tier, s, buf_cstr(&in.body), in.body.len, true, &f);
-	if (st == ST_OK)
-		put_quote(a, s, tier, &job.limits);
+		d = find_dialect(s, q, &f);
+	if (d != NULL)
+		st = request_read(&job, &tier, d->form, s, buf_cstr(&in.body),
+		    in.body.len, true, &f);
+	if (d != NULL && st == ST_OK)
+		put_quote(a, s, d, tier, &job.limits);
 	else
 		answer_error(a, &f);
 	job_free(&job);

@@ -1,5 +1,5 @@
-/* POST /quote: what /execute would ask or refuse for this body (api.md section
- * 5). Free. */
+/* POST /quote: what the paid route that ?route= names, else /execute, would ask
+ * or refuse for this body (api.md section 5). Free. */
 #ifndef QUOTE_H
 #define QUOTE_H
 

@@ -31,19 +31,19 @@ request_wrong_type(struct request_work *p, const char *member, const char *type)
 	    p->f, ST_REQUEST_MALFORMED, "%s must be %s", member, type);
 }
 
-static enum status
-read_source(struct request_work *p, const struct cJSON *v)
+enum status
+request_source(struct request_work *p, const struct cJSON *v)
 {
 	enum status st;
 
 	if (!json_is_string(v))
-		return request_wrong_type(p, "source", "a string");
+		return request_wrong_type(p, json_name(v), "a string");
 	st = json_bytes(&p->job->source, &p->job->source_len, v);
 	if (st != ST_OK)
 		return st;
 	if (p->job->source_len > LIMITS_SOURCE)
 		return request_invalid(
-		    p, "source", "is over 1 MiB (1048576 bytes)");
+		    p, json_name(v), "is over 1 MiB (1048576 bytes)");
 	return ST_OK;
 }
 
@@ -89,126 +89,6 @@ read_stdin(struct request_work *p, const struct cJSON *v)
 	return ST_OK;
 }
 
-static enum status
-read_args(struct request_work *p, const struct cJSON *v)
-{
-	struct job *j = p->job;
-	size_t n = json_count(v);
-	size_t total = 0;
-
-	if (!json_is_array(v))
-		return request_wrong_type(p, "args", "an array of strings");
-	if (n > LIMITS_ARGS)
-		return request_invalid(
-		    p, "args", "holds more than 64 arguments");
-	j->args = calloc(n + 1, sizeof(j->args[0]));
-	if (j->args == NULL)
-		return ST_NOMEM;
-	for (const struct cJSON *m = json_first(v); m != NULL;
-	     m = json_next(m)) {
-		const char *s = json_string(m);
-
-		if (!json_is_string(m))
-			return request_wrong_type(
-			    p, "args", "an array of strings");
-		if (s == NULL)
-			return request_invalid(
-			    p, "args", "holds a NUL, which no argument can");
-		total += strlen(s) + 1;
-		j->args[j->n_args] = strdup(s);
-		if (j->args[j->n_args] == NULL)
-			return ST_NOMEM;
-		j->n_args++;
-	}
-	if (total > LIMITS_ARGS_BYTES)
-		return request_invalid(p, "args", "are over 32 KiB in all");
-	return ST_OK;
-}
-
-static bool
-env_name_ok(const char *name)
-{
-	if (name[0] == '\0' || (name[0] >= '0' && name[0] <= '9'))
-		return false;
-	return strspn(name,
-		   "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-		   "0123456789_") == strlen(name);
-}
-
-static bool
-pattern_hit(const char *pattern, const char *name)
-{
-	size_t n = strlen(pattern);
-
-	if (n > 0 && pattern[n - 1] == '*')
-		return strncmp(pattern, name, n - 1) == 0;
-	return strcmp(pattern, name) == 0;
-}
-
-/* The start-up variables of the loader and of every runtime: a program may
- * start another interpreter, so all runtimes' lists hold for each. */
-static bool
-env_refused(const struct conf *c, const char *name)
-{
-	if (pattern_hit("LD_*", name) || pattern_hit("GCONV_PATH", name) ||
-	    pattern_hit("GLIBC_TUNABLES", name))
-		return true;
-	for (size_t i = 0; i < c->n_runtimes; i++) {
-		char **list = c->runtimes[i].env_refused;
-
-		for (size_t k = 0; list != NULL && list[k] != NULL; k++)
-			if (pattern_hit(list[k], name))
-				return true;
-	}
-	return false;
-}
-
-static enum status
-read_env(struct request_work *p, const struct cJSON *v)
-{
-	struct job *j = p->job;
-	size_t n = json_count(v);
-	size_t total = 0;
-
-	if (!json_is_object(v))
-		return request_wrong_type(p, "env", "an object of strings");
-	if (n > LIMITS_ENV)
-		return request_invalid(
-		    p, "env", "holds more than 64 variables");
-	j->env = calloc(n + 1, sizeof(j->env[0]));
-	if (j->env == NULL)
-		return ST_NOMEM;
-	for (const struct cJSON *m = json_first(v); m != NULL;
-	     m = json_next(m)) {
-		const char *name = json_name(m);
-		const char *s = json_string(m);
-
-		if (!env_name_ok(name))
-			return request_invalid(p, "env",
-			    "holds a name that is not [A-Za-z_][A-Za-z0-9_]*");
-		if (!json_is_string(m))
-			return fault_set(p->f, ST_REQUEST_MALFORMED,
-			    "env: %.100s must be a string", name);
-		if (s == NULL)
-			return request_invalid(
-			    p, "env", "holds a NUL, which no variable can");
-		if (env_refused(p->site->base, name))
-			return fault_set(p->f, ST_SANDBOX_INVALID_REQUEST,
-			    "env: %.100s is a start-up variable of the loader "
-			    "or an interpreter and cannot be set",
-			    name);
-		total += strlen(name) + strlen(s) + 2;
-		if (asprintf(&j->env[j->n_env], "%s=%s", name, s) < 0) {
-			j->env[j->n_env] = NULL;
-			return ST_NOMEM;
-		}
-		j->n_env++;
-	}
-	if (total > LIMITS_ENV_BYTES)
-		return request_invalid(p, "env", "is over 32 KiB in all");
-	return ST_OK;
-}
-
 /* Ranges depend on the runtime, which may stand behind them in the body. */
 static enum status
 keep_limits(struct request_work *p, const struct cJSON *v)
@@ -219,19 +99,61 @@ keep_limits(struct request_work *p, const struct cJSON *v)
 	return ST_OK;
 }
 
-static const struct member {
-	const char *name;
-	enum status (*read)(struct request_work *p, const struct cJSON *v);
-} members[] = {
-	{ "source", read_source },
-	{ "runtime", read_runtime },
-	{ "stdin", read_stdin },
-	{ "files", request_files_read },
-	{ "args", read_args },
-	{ "env", read_env },
-	{ "limits", keep_limits },
-	{ "outputs", request_outputs_read },
-	{ "evaluate", request_outputs_evaluate },
+static enum status finish_native(
+    struct request_work *p, const struct site_tier **tier);
+
+static const struct request_member members[] = {
+	{ "source", true,
+	    "{\"type\":\"string\",\"description\":\"The program; at most 1 "
+	    "MiB\"}",
+	    request_source },
+	{ "runtime", true,
+	    "{\"type\":\"string\",\"description\":\"What runs it\"}",
+	    read_runtime },
+	{ "stdin", false,
+	    "{\"type\":\"string\",\"default\":\"\",\"description\":\"Given "
+	    "to the program; at most 16 MiB\"}",
+	    read_stdin },
+	{ "files", false,
+	    "{\"type\":\"object\",\"maxProperties\":256,"
+	    "\"additionalProperties\":{\"oneOf\":[{\"type\":\"string\"},"
+	    "{\"type\":\"object\",\"required\":[\"base64\"],"
+	    "\"properties\":{\"base64\":{\"type\":\"string\"}},"
+	    "\"additionalProperties\":false}]},\"description\":\"Further "
+	    "files by relative path; at most 16 MiB in all\"}",
+	    request_files_read },
+	{ "args", false,
+	    "{\"type\":\"array\",\"maxItems\":64,\"items\":{\"type\":"
+	    "\"string\"},\"description\":\"What follows the entry file in "
+	    "argv; at most 32 KiB in all\"}",
+	    request_words_args },
+	{ "env", false,
+	    "{\"type\":\"object\",\"maxProperties\":64,\"propertyNames\":"
+	    "{\"pattern\":\"^[A-Za-z_][A-Za-z0-9_]*$\"},"
+	    "\"additionalProperties\":{\"type\":\"string\"},"
+	    "\"description\":\"Added to the environment; at most 32 KiB in "
+	    "all\"}",
+	    request_words_env },
+	{ "limits", false,
+	    "{\"type\":\"object\",\"description\":\"What the run may take; "
+	    "they make the price\"}",
+	    keep_limits },
+	{ "outputs", false,
+	    "{\"type\":\"array\",\"maxItems\":64,\"items\":{\"type\":"
+	    "\"string\"},\"description\":\"Paths and globs of files to hand "
+	    "back\"}",
+	    request_outputs_read },
+	{ "evaluate", false,
+	    "{\"type\":\"boolean\",\"default\":false,\"description\":\"Also "
+	    "hand back the value of the last expression\"}",
+	    request_outputs_evaluate },
+};
+
+const struct request_form request_native = {
+	.members = members,
+	.n_members = sizeof(members) / sizeof(members[0]),
+	.strict = true,
+	.finish = finish_native,
 };
 
 void
@@ -303,7 +225,7 @@ read_limits(struct request_work *p)
 static enum status
 read_members(struct request_work *p, const struct cJSON *root)
 {
-	const size_t n = sizeof(members) / sizeof(members[0]);
+	const struct request_form *form = p->form;
 
 	for (const struct cJSON *m = json_first(root); m != NULL;
 	     m = json_next(m)) {
@@ -311,22 +233,30 @@ read_members(struct request_work *p, const struct cJSON *root)
 		size_t i = 0;
 		enum status st;
 
-		while (i < n && strcmp(members[i].name, name) != 0)
+		while (i < form->n_members &&
+		       strcmp(form->members[i].name, name) != 0)
 			i++;
-		if (i == n)
+		if (i == form->n_members && !form->strict)
+			continue;
+		if (i == form->n_members)
 			return fault_set(p->f, ST_SANDBOX_INVALID_REQUEST,
 			    "unknown member \"%.60s\"",
 			    utf8_valid(name, strlen(name)) ? name : "?");
-		st = members[i].read(p, m);
+		st = form->members[i].read(p, m);
 		if (st != ST_OK)
 			return st;
 	}
+	for (size_t i = 0; !p->quote && i < form->n_members; i++)
+		if (form->members[i].required &&
+		    json_get(root, form->members[i].name) == NULL)
+			return fault_set(p->f, ST_REQUEST_MALFORMED,
+			    "%s is missing", form->members[i].name);
 	return ST_OK;
 }
 
 /* Which file the source becomes, and that nothing else takes its name. */
-static enum status
-choose_entry(struct request_work *p)
+enum status
+request_entry(struct request_work *p)
 {
 	struct job *j = p->job;
 
@@ -383,27 +313,14 @@ choose_tier(const struct site_tier **tier, struct request_work *p)
 }
 
 static enum status
-parse_tree(struct request_work *p, const struct site_tier **tier,
-    const struct cJSON *root, bool quote)
+finish_native(struct request_work *p, const struct site_tier **tier)
 {
-	enum status st;
+	enum status st = read_limits(p);
 
-	if (!json_is_object(root))
-		return request_wrong_type(p, "the body", "a JSON object");
-	st = read_members(p, root);
-	if (st != ST_OK)
-		return st;
-	if (!quote && p->job->source == NULL)
-		return request_wrong_type(
-		    p, "source is missing: it", "a string");
-	if (!quote && p->job->runtime == NULL)
-		return request_wrong_type(
-		    p, "runtime is missing: it", "a string");
-	st = read_limits(p);
 	if (st != ST_OK)
 		return st;
 	if (p->job->runtime != NULL) {
-		st = choose_entry(p);
+		st = request_entry(p);
 		if (st == ST_OK)
 			st = request_outputs_check(p);
 		if (st != ST_OK)
@@ -416,11 +333,13 @@ parse_tree(struct request_work *p, const struct site_tier **tier,
 }
 
 enum status
-request_parse(struct job *out, const struct site_tier **tier,
-    const struct site *s, const char *body, size_t len, bool quote,
-    struct fault *f)
+request_read(struct job *out, const struct site_tier **tier,
+    const struct request_form *form, const struct site *s, const char *body,
+    size_t len, bool quote, struct fault *f)
 {
-	struct request_work p = { .job = out, .site = s, .f = f };
+	struct request_work p = {
+		.job = out, .form = form, .site = s, .quote = quote, .f = f
+	};
 	struct cJSON *root = NULL;
 	enum status st;
 
@@ -435,7 +354,12 @@ request_parse(struct job *out, const struct site_tier **tier,
 		f->st = ST_REQUEST_MALFORMED;
 	if (st != ST_OK)
 		return st == ST_FORMAT ? ST_REQUEST_MALFORMED : st;
-	st = parse_tree(&p, tier, root, quote);
+	if (json_is_object(root))
+		st = read_members(&p, root);
+	else
+		st = request_wrong_type(&p, "the body", "a JSON object");
+	if (st == ST_OK)
+		st = form->finish(&p, tier);
 	json_free(root);
 	if (st != ST_OK) {
 		job_free(out);
@@ -446,16 +370,24 @@ request_parse(struct job *out, const struct site_tier **tier,
 }
 
 const struct site_tier *
-request_price(const struct site *s, const char *body, size_t len)
+request_price(const struct request_form *form, const struct site *s,
+    const char *body, size_t len)
 {
 	const struct site_tier *tier = NULL;
 	struct job j;
 
 	/* A body that would be refused once paid is priced as far as its
 	 * limits go: a probe without source still sees its own price. */
-	if (request_parse(&j, &tier, s, body, len, true, NULL) == ST_OK) {
+	if (form->flat == NULL &&
+	    request_read(&j, &tier, form, s, body, len, true, NULL) == ST_OK) {
 		job_free(&j);
 		return tier;
 	}
-	return &s->tiers[0];
+	return request_base(form, s);
+}
+
+const struct site_tier *
+request_base(const struct request_form *form, const struct site *s)
+{
+	return form->flat == NULL ? &s->tiers[0] : site_flat(s, form->flat);
 }

@@ -1,16 +1,19 @@
-/* A request being read: shared by request*.c only. */
+/* A request being read: shared by request*.c and dialects only. */
 #ifndef REQUEST_WORK_H
 #define REQUEST_WORK_H
 
 #include "base/status.h"
 #include "box/job.h"
+#include "web/request.h"
 #include "web/site.h"
 
 struct cJSON;
 
 struct request_work {
 	struct job *job;
+	const struct request_form *form;
 	const struct site *site;
+	bool quote;		    /* required members may be missing */
 	const struct cJSON *limits; /* read last: ranges need the runtime */
 	struct fault *f;
 };
@@ -22,6 +25,16 @@ enum status request_invalid(
 enum status request_wrong_type(
     struct request_work *p, const char *member, const char *type);
 
+/* The program's text, whatever its member is called: bytes, at most 1 MiB. */
+enum status request_source(struct request_work *p, const struct cJSON *v)
+    __attribute__((warn_unused_result));
+/* Once the runtime is known: which file the source becomes. */
+enum status request_entry(struct request_work *p)
+    __attribute__((warn_unused_result));
+enum status request_words_args(struct request_work *p, const struct cJSON *v)
+    __attribute__((warn_unused_result));
+enum status request_words_env(struct request_work *p, const struct cJSON *v)
+    __attribute__((warn_unused_result));
 enum status request_files_read(struct request_work *p, const struct cJSON *v)
     __attribute__((warn_unused_result));
 enum status request_outputs_read(struct request_work *p, const struct cJSON *v)

@@ -14,12 +14,12 @@ resume_parse(struct run *r, const struct ledger_row *row)
 {
 	const struct site *s = r->site;
 	const struct buf *body = &r->in.body;
-	enum status st = request_parse(
-	    &r->job, &r->tier, s, buf_cstr(body), body->len, false, &r->f);
+	enum status st = request_read(&r->job, &r->tier, r->dialect->form, s,
+	    buf_cstr(body), body->len, false, &r->f);
 
 	if (st == ST_RUNTIME_LIMIT_OUT_OF_RANGE && s->whole != NULL)
-		st = request_parse(&r->job, &r->tier, s->whole, buf_cstr(body),
-		    body->len, false, &r->f);
+		st = request_read(&r->job, &r->tier, r->dialect->form, s->whole,
+		    buf_cstr(body), body->len, false, &r->f);
 	if (st != ST_OK)
 		return st;
 	/* An asset that is accepted no more may have had other decimals. */

@@ -80,7 +80,7 @@ read_payment(struct run *r)
 		return st;
 	accept_choose(
 	    &r->choice, &r->pay, r->site->accepts, r->site->n_accepts);
-	set_requirement(r, &r->site->tiers[0]);
+	set_requirement(r, request_base(r->dialect->form, r->site));
 	if (r->pay.evm)
 		eth_address_text(r->payer, &r->pay.auth.from);
 	st = x402_identity(&r->identity, &r->pay, &r->req);
@@ -114,7 +114,7 @@ static enum status
 parse_body(struct run *r)
 {
 	const struct site_tier *tier = NULL;
-	enum status st = request_parse(&r->job, &tier, r->site,
+	enum status st = request_read(&r->job, &tier, r->dialect->form, r->site,
 	    buf_cstr(&r->in.body), r->in.body.len, false, &r->f);
 
 	if (st != ST_OK)
@@ -419,7 +419,8 @@ offer(struct run *r)
 
 	if (st != ST_OK)
 		return st;
-	r->tier = request_price(r->site, buf_cstr(&r->in.body), r->in.body.len);
+	r->tier = request_price(
+	    r->dialect->form, r->site, buf_cstr(&r->in.body), r->in.body.len);
 	return fault_set(&r->f, ST_PAYMENT_REQUIRED, "Payment required");
 }
 
@@ -463,23 +464,24 @@ refuse(struct run *r)
 	if (r->given_up)
 		return;
 	if (status_api(r->f.st)->http != 402) {
-		answer_error(r->a, &r->f);
+		answer_error_as(r->a, &r->f, r->dialect->put_error);
 		return;
 	}
 	answer_required(r->a, r->site,
-	    r->tier != NULL ? r->tier : &r->site->tiers[0], r->q->path, &r->f);
+	    r->tier != NULL ? r->tier : request_base(r->dialect->form, r->site),
+	    r->dialect, &r->f);
 	if (r->f.st == ST_PAYMENT_SETTLEMENT_FAILED)
 		answer_payment_response(r->a, r->site, r->q->path, &settlement);
 }
 
 void
 run_paid(struct http_reply *a, struct context *g, const struct site *s,
-    const struct http_request *q)
+    const struct dialect *d, const struct http_request *q)
 {
 	struct run r;
 	enum status st;
 
-	run_state_init(&r, a, g, s, q);
+	run_state_init(&r, a, g, s, d, q);
 	st = intake_read(&r.in, q, &r.f);
 	run_state_stage_end(&r, RUN_STAGE_READ);
 	if (st == ST_OK)

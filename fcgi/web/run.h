@@ -9,8 +9,11 @@
 #include "web/http.h"
 #include "web/site.h"
 
-/* POST on a paid route of site s. Fills *a; never fails. */
+struct dialect;
+
+/* POST on the route of dialect d, which site s offers. Fills *a; never fails.
+ */
 void run_paid(struct http_reply *a, struct context *g, const struct site *s,
-    const struct http_request *q);
+    const struct dialect *d, const struct http_request *q);
 
 #endif

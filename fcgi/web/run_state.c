@@ -21,12 +21,13 @@ run_state_stage_end(struct run *r, enum run_stage s)
 
 void
 run_state_init(struct run *r, struct http_reply *a, struct context *g,
-    const struct site *s, const struct http_request *q)
+    const struct site *s, const struct dialect *d, const struct http_request *q)
 {
 	memset(r, 0, sizeof(*r));
 	r->a = a;
 	r->g = g;
 	r->site = s;
+	r->dialect = d;
 	r->q = q;
 	r->paid = q->payment_signature != NULL || q->x_payment != NULL;
 	r->mark = io_now_us();
@@ -35,7 +36,7 @@ run_state_init(struct run *r, struct http_reply *a, struct context *g,
 	buf_init(&r->settle_body, X402_HEADER_CAP + 8192);
 	buf_init(&r->streams[0], 0);
 	buf_init(&r->streams[1], 0);
-	stream_init(&r->live, q->accept);
+	stream_init(&r->live, d->live ? q->accept : NULL);
 	site_resource(&r->res, r->url, s, q->path);
 }
 

@@ -15,6 +15,7 @@
 #include "pay/ledger.h"
 #include "pay/x402.h"
 #include "web/context.h"
+#include "web/dialect.h"
 #include "web/http.h"
 #include "web/intake.h"
 #include "web/result_extras.h"
@@ -37,6 +38,7 @@ enum run_stage {
 struct run {
 	struct context *g;
 	const struct site *site;
+	const struct dialect *dialect;
 	const struct http_request *q;
 	struct http_reply *a;
 	struct fault f;
@@ -95,7 +97,8 @@ struct run {
 };
 
 void run_state_init(struct run *r, struct http_reply *a, struct context *g,
-    const struct site *s, const struct http_request *q);
+    const struct site *s, const struct dialect *d,
+    const struct http_request *q);
 /* The payment's turn in flight ends, if it was ours. */
 void run_state_leave(struct run *r);
 /* The work is done: twins waiting in flight wake up, and what the request held

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "pay/price.h"
+#include "web/site_tiers.h"
 
 struct facilitator *
 site_facilitator(const struct site_common *c, const char *name)
@@ -13,89 +13,6 @@ site_facilitator(const struct site_common *c, const char *name)
 	const struct conf_facilitator *f = conf_facilitator(c->conf, name);
 
 	return f == NULL ? NULL : c->facilitators[f - c->conf->facilitators];
-}
-
-static bool
-word_in(char *const *words, const char *name)
-{
-	if (words == NULL)
-		return true;
-	for (size_t i = 0; words[i] != NULL; i++)
-		if (strcmp(words[i], name) == 0)
-			return true;
-	return false;
-}
-
-/* The location's own price for a tier, if it has one. */
-static enum status
-own_price(uint64_t *micros, const struct conf_site *c, const char *tier,
-    struct fault *f)
-{
-	size_t n = strlen(tier);
-
-	for (size_t i = 0; c->prices != NULL && c->prices[i] != NULL; i++) {
-		const char *w = c->prices[i];
-
-		if (strncmp(w, tier, n) != 0 || w[n] != '=')
-			continue;
-		if (conf_price(micros, w + n + 1) != ST_OK)
-			return fault_set(
-			    f, ST_FORMAT, "prices: \"%s\" holds no price", w);
-		return ST_OK;
-	}
-	return ST_OK;
-}
-
-/* Nothing is rounded, in no asset. */
-static enum status
-check_price(const struct site *s, const struct site_tier *t, struct fault *f)
-{
-	struct u256 amount;
-
-	for (size_t i = 0; i < s->n_accepts; i++)
-		if (price_atomic(&amount, t->price_micros,
-			s->accepts[i].decimals) != ST_OK)
-			return fault_set(f, ST_FORMAT,
-			    "tier %s: its price is no whole number of atomic "
-			    "units with %u decimals",
-			    t->name, s->accepts[i].decimals);
-	return ST_OK;
-}
-
-static enum status
-add_tier(struct site *s, const struct conf_tier *t, struct fault *f)
-{
-	struct site_tier *n = &s->tiers[s->n_tiers];
-	size_t at = s->n_tiers;
-	enum status st;
-
-	n->name = t->name;
-	n->price_micros = t->price_micros;
-	n->limits = t->limits;
-	st = own_price(&n->price_micros, &s->conf, t->name, f);
-	if (st == ST_OK)
-		st = check_price(s, n, f);
-	if (st != ST_OK)
-		return st;
-	if (t->limits.timeout_ms > s->max.timeout_ms)
-		s->max.timeout_ms = t->limits.timeout_ms;
-	if (t->limits.memory_bytes > s->max.memory_bytes)
-		s->max.memory_bytes = t->limits.memory_bytes;
-	if (t->limits.output_bytes > s->max.output_bytes)
-		s->max.output_bytes = t->limits.output_bytes;
-	if (t->limits.work_bytes > s->max.work_bytes)
-		s->max.work_bytes = t->limits.work_bytes;
-	s->n_tiers++;
-	/* Keep them by price: own prices may have changed the order. */
-	while (at > 0 &&
-	       s->tiers[at - 1].price_micros > s->tiers[at].price_micros) {
-		struct site_tier swap = s->tiers[at];
-
-		s->tiers[at] = s->tiers[at - 1];
-		s->tiers[at - 1] = swap;
-		at--;
-	}
-	return ST_OK;
 }
 
 static enum status
@@ -184,28 +101,10 @@ name_issuer(struct site *s, const struct keyring *keys, struct fault *f)
 	return ST_OK;
 }
 
-/* What was paid when more was offered here is served all the same. A tier that
- * could not be offered here is no reason to offer none. */
-static void
-build_whole(struct site *s)
-{
-	const struct conf *c = s->base;
-	struct site *w = s->conf.tiers == NULL ? NULL : malloc(sizeof(*w));
-
-	if (w == NULL)
-		return;
-	*w = *s;
-	w->n_tiers = 0;
-	for (size_t i = 0; i < c->n_tiers; i++)
-		(void)add_tier(w, &c->tiers[i], NULL);
-	s->whole = w;
-}
-
 /* Finish a site whose conf is resolved. */
 static enum status
 build(const struct site_common *all, struct site *s, struct fault *f)
 {
-	const struct conf *c = all->conf;
 	enum status st;
 
 	if (s->conf.public_url == NULL)
@@ -217,17 +116,7 @@ build(const struct site_common *all, struct site *s, struct fault *f)
 	st = add_accepts(all, s, f);
 	if (st != ST_OK)
 		return st;
-	for (size_t i = 0; i < c->n_tiers; i++) {
-		if (!word_in(s->conf.tiers, c->tiers[i].name))
-			continue;
-		st = add_tier(s, &c->tiers[i], f);
-		if (st != ST_OK)
-			return st;
-	}
-	if (s->n_tiers == 0)
-		return fault_set(f, ST_FORMAT, "no tier is offered");
-	build_whole(s);
-	return ST_OK;
+	return site_tiers_build(s, f);
 }
 
 void
@@ -268,14 +157,24 @@ site_tier(const struct site *s, const struct limits *l)
 const struct conf_runtime *
 site_runtime(const struct site *s, const char *name)
 {
-	return word_in(s->conf.runtimes, name) ? conf_runtime(s->base, name)
-					       : NULL;
+	return site_tiers_word(s->conf.runtimes, name)
+		   ? conf_runtime(s->base, name)
+		   : NULL;
+}
+
+const struct site_tier *
+site_flat(const struct site *s, const char *name)
+{
+	for (size_t i = 0; i < s->n_flat; i++)
+		if (strcmp(s->flat[i].name, name) == 0)
+			return &s->flat[i];
+	return NULL;
 }
 
 bool
 site_route(const struct site *s, const char *path)
 {
-	return word_in(s->conf.routes, path);
+	return site_tiers_word(s->conf.routes, path);
 }
 
 size_t

@@ -34,6 +34,9 @@ struct site {
 	char did[DID_BYTES];		    /* of the public URL: who signs */
 	struct site_tier tiers[CONF_TIERS]; /* offered, by price */
 	size_t n_tiers;
+	/* Dialects with a flat price that are offered. */
+	struct site_tier flat[CONF_DIALECTS];
+	size_t n_flat;
 	struct limits max;   /* the largest that some tier holds, per limit */
 	struct site *whole;  /* the same with all tiers there are, or NULL */
 	struct fault broken; /* not ST_OK: this location's settings are wrong */
@@ -60,6 +63,9 @@ void site_free(struct site *s);
 
 /* The smallest tier that holds l, or NULL. */
 const struct site_tier *site_tier(const struct site *s, const struct limits *l);
+/* What a dialect with a flat price costs and holds, or NULL: it is not offered
+ * here. */
+const struct site_tier *site_flat(const struct site *s, const char *name);
 /* Is the runtime offered here? NULL if not. */
 const struct conf_runtime *site_runtime(const struct site *s, const char *name);
 /* Is the route offered here? */

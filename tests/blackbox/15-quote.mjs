@@ -42,6 +42,15 @@ export default async function quote(test, world) {
     assert.equal((await quoted(HELLO, "/quote?utm_source=x&route=/execute")).tier, "small");
   });
 
+  await test("?route= names the route that is priced", async () => {
+    for (const query of ["route=/execute", "route=%2Fexecute&x", "a=b&route=%2fexecute&route=/nothing", "route"]) {
+      assert.equal((await quoted(HELLO, `/quote?${query}`)).tier, "small", query);
+    }
+    for (const query of ["route=", "route=/nothing", "route=/quote", "route=execute", "route=/execute/", "route=%2", "route=%00", `route=${"x".repeat(500)}`]) {
+      assertRefused(await ask({}, `/quote?${query}`), "REQUEST_MALFORMED", { status: 404, message: /route/ });
+    }
+  });
+
   const errors = [
     [{ runtime: "cobol" }, "RUNTIME_UNSUPPORTED"],
     [{ limits: { timeoutMs: 99 } }, "RUNTIME_LIMIT_OUT_OF_RANGE"],

@@ -160,18 +160,19 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct job run, quote;
 	enum status st, quote_st;
 
-	st = request_parse(&run, &run_tier, site, body, size, false, &f);
+	st = request_read(
+	    &run, &run_tier, &request_native, site, body, size, false, &f);
 	if (st == ST_OK)
 		check_job(&run, run_tier);
 	else
 		check_refusal(&run, run_tier, st, &f);
-	quote_st = request_parse(
-	    &quote, &quote_tier, site, body, size, true, &quote_f);
+	quote_st = request_read(&quote, &quote_tier, &request_native, site,
+	    body, size, true, &quote_f);
 	if (quote_st == ST_OK)
 		check_limits(&quote, quote_tier);
 	else
 		check_refusal(&quote, quote_tier, quote_st, &quote_f);
-	price = request_price(site, body, size);
+	price = request_price(&request_native, site, body, size);
 	must(price != NULL && (quote_st != ST_OK || price == quote_tier));
 	if (st == ST_OK)
 		must(quote_st == ST_OK && run_tier == quote_tier);

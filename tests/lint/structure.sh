@@ -24,7 +24,7 @@ while read -r object; do
 		sed "s|^|lint: $object exports |" && bad=1
 done < <(find "$build/fcgi" -name '*.o')
 
-for header in fcgi/*.h fcgi/*/*.h; do
+for header in fcgi/*.h fcgi/*/*.h fcgi/*/*/*.h; do
 	"${CC:-cc}" -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -Ifcgi \
 		-fsyntax-only -x c "$header" || fail "$header does not stand alone"
 done

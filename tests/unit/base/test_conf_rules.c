@@ -54,18 +54,24 @@ test_whole_prices(void **state)
 	conf_free(good("[site]\nasset_decimals = 3\n", NULL));
 	bad("[site]\nasset_decimals = 2\n", NULL,
 	    "[tier:small] price is no whole number");
-	conf_free(good("[site]\nasset_decimals = 2\n"
-		       "prices = small=$0.01 medium=$0.02 large=$0.03\n",
-	    NULL));
 	bad("[site]\nasset_decimals = 2\n"
+	    "prices = small=$0.01 medium=$0.02 large=$0.03\n",
+	    NULL, "[dialect:x402engine] price is no whole number");
+	conf_free(good("[site]\nasset_decimals = 2\n"
+		       "prices = small=$0.01 medium=$0.02 large=$0.03 "
+		       "x402engine=$0.01 pocket=$0.01\n",
+	    NULL));
+	bad("[site]\nasset_decimals = 2\nroutes = /execute\n"
 	    "prices = small=$0.01 medium=$0.02 large=$0.035\n",
 	    NULL, "\"large=$0.035\" is no whole number");
 	/* Only what is sold must be whole. */
 	conf_free(good("[site]\nasset_decimals = 2\ntiers = large\n"
+		       "routes = /execute /api/code-run\n"
 		       "[service]\nmemory_bytes=4G\n",
 	    NULL));
 	conf_free(good("[site]\nasset_decimals = 0\nprices = small=$1 "
-		       "medium=$2 large=$3\n",
+		       "medium=$2 large=$3 agent402=$4 x402engine=$5 "
+		       "pocket=$6\n",
 	    NULL));
 	conf_free(good("[site]\nasset_decimals = 18\n", NULL));
 }
@@ -133,6 +139,38 @@ test_too_many(void **state)
 	for (int i = 0; i <= CONF_WORDS; i++)
 		strncat(text, " /mcp", sizeof(text) - strlen(text) - 1);
 	bad(text, NULL, "must be at most 64 words");
+}
+
+/* Dialects with a flat price: those there are, and what the host holds. */
+static void
+test_dialects(void **state)
+{
+	struct conf *c = good("[dialect:pocket]\nprice = $0.25\n"
+			      "[tier:small]\nmemory_bytes = 32M\n"
+			      "[service]\nmemory_bytes = 352321535\n",
+	    NULL);
+
+	(void)state;
+	assert_int_equal(c->n_dialects, 3);
+	assert_string_equal(c->dialects[0].name, "agent402");
+	assert_int_equal(c->dialects[0].price_micros, 20000);
+	assert_int_equal(c->dialects[0].limits.timeout_ms, 30000);
+	assert_int_equal(c->dialects[2].price_micros, 250000);
+	/* 256M + 64M + 16M, less a byte: the tier was made smaller, a dialect
+	 * is not. */
+	for (size_t i = 0; i < c->n_dialects; i++)
+		assert_false(conf_dialect_fits(c, &c->dialects[i]));
+	c->memory_bytes++;
+	for (size_t i = 0; i < c->n_dialects; i++)
+		assert_true(conf_dialect_fits(c, &c->dialects[i]));
+	conf_free(c);
+	bad("[dialect:mcp]\nprice = $1\n", NULL,
+	    "no such dialect with a price of its own: agent402, x402engine, "
+	    "pocket");
+	bad("[dialect:pocket]\ntimeout_ms = 1\n", NULL, "unknown key");
+	bad("[dialect:pocket]\nprice = 0\n", NULL, "price");
+	bad("[tier:pocket]\nprice = $1\n", NULL, "the name of a dialect");
+	bad("[site]\ntiers = pocket\n", NULL, "there is no \"pocket\"");
 }
 
 static void
@@ -435,6 +473,7 @@ main(void)
 	static const struct CMUnitTest tests[] = {
 		T(test_assets),
 		T(test_whole_prices),
+		T(test_dialects),
 		T(test_references),
 		T(test_tiers),
 		T(test_too_many),

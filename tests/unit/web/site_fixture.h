@@ -14,6 +14,7 @@
 #include "web/sites.h"
 
 static const char fixture_text[] =
+    "[service]\nmemory_bytes = 4G\n"
     "[site]\n"
     "name = Tollbox\n"
     "public_url = https://api.example.com\n"

@@ -7,6 +7,7 @@
 
 #include "base/hex.h"
 #include "base/json.h"
+#include "web/dialect.h"
 #include "web/result.h"
 
 static const struct json_caps caps = { .depth = 32, .values = 4096 };
@@ -63,7 +64,8 @@ required(void **state)
 
 	http_reply_init(&a, 65536);
 	fault_set(&f, ST_PAYMENT_REQUIRED, "Payment required");
-	answer_required(&a, x->site, &x->site->tiers[1], "/execute", &f);
+	answer_required(
+	    &a, x->site, &x->site->tiers[1], dialect_of("/execute"), &f);
 	assert_int_equal(a.status, 402);
 	assert_non_null(strstr(buf_cstr(&a.headers), "no-store"));
 	v2 = header_json(&a.headers, "PAYMENT-REQUIRED");
@@ -110,7 +112,8 @@ offers(void **state)
 
 	http_reply_init(&a, 65536);
 	fault_set(&f, ST_PAYMENT_REQUIRED, "Payment required");
-	answer_required(&a, x->site, &x->site->tiers[0], "/execute", &f);
+	answer_required(
+	    &a, x->site, &x->site->tiers[0], dialect_of("/execute"), &f);
 	v[0] = header_json(&a.headers, "PAYMENT-REQUIRED");
 	v[1] = parsed(&a.body);
 	for (int i = 0; i < 2; i++) {

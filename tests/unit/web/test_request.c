@@ -14,7 +14,8 @@ parse(const struct site *s, const char *text, struct job *j,
     const struct site_tier **t, struct fault *f, bool quote)
 {
 	memset(f, 0, sizeof(*f));
-	return request_parse(j, t, s, text, strlen(text), quote, f);
+	return request_read(
+	    j, t, &request_native, s, text, strlen(text), quote, f);
 }
 
 struct refusal {
@@ -241,11 +242,16 @@ tiers(void **state)
 		assert_int_equal(parse(x->site, body, &j, &t, &f, true), ST_OK);
 		assert_string_equal(t->name, table[i].tier);
 		assert_int_equal(t->price_micros, table[i].micros);
-		assert_ptr_equal(request_price(x->site, body, strlen(body)), t);
+		assert_ptr_equal(
+		    request_price(&request_native, x->site, body, strlen(body)),
+		    t);
 		job_free(&j);
 	}
-	assert_string_equal(request_price(x->site, "<html>", 6)->name, "small");
-	assert_string_equal(request_price(x->site, "", 0)->name, "small");
+	assert_string_equal(
+	    request_price(&request_native, x->site, "<html>", 6)->name,
+	    "small");
+	assert_string_equal(
+	    request_price(&request_native, x->site, "", 0)->name, "small");
 }
 
 /* Source and files must fit the work dir in whole pages. */
@@ -266,18 +272,18 @@ fit(void **state)
 		buf_addc(&b, ' ');
 	buf_adds(&b, "\",\"files\":{\"a\":\"1\"");
 	assert_int_equal(buf_status(&b), ST_OK);
-	assert_int_equal(
-	    request_parse(&j, &t, x->site, buf_cstr(&b), b.len, false, &f),
+	assert_int_equal(request_read(&j, &t, &request_native, x->site,
+			     buf_cstr(&b), b.len, false, &f),
 	    ST_REQUEST_MALFORMED);
 	buf_adds(&b, "}}");
-	assert_int_equal(
-	    request_parse(&j, &t, x->site, buf_cstr(&b), b.len, false, &f),
+	assert_int_equal(request_read(&j, &t, &request_native, x->site,
+			     buf_cstr(&b), b.len, false, &f),
 	    ST_OK);
 	job_free(&j);
 	b.len -= 2;
 	buf_adds(&b, ",\"b\":\"1\"}}");
-	assert_int_equal(
-	    request_parse(&j, &t, x->site, buf_cstr(&b), b.len, false, &f),
+	assert_int_equal(request_read(&j, &t, &request_native, x->site,
+			     buf_cstr(&b), b.len, false, &f),
 	    ST_SANDBOX_INVALID_REQUEST);
 	assert_non_null(strstr(f.message, "workDirBytes"));
 	buf_free(&b);
@@ -318,8 +324,8 @@ counts(void **state)
 				    table[i].before, k, table[i].after);
 			}
 			buf_addf(&b, "%c}", table[i].close);
-			st = request_parse(
-			    &j, &t, x->site, buf_cstr(&b), b.len, false, &f);
+			st = request_read(&j, &t, &request_native, x->site,
+			    buf_cstr(&b), b.len, false, &f);
 			assert_int_equal(
 			    st, over ? ST_SANDBOX_INVALID_REQUEST : ST_OK);
 			if (over)

@@ -1,0 +1,55 @@
+/*
+ * A dialect turns a body into the one internal job and the one internal result
+ * into its answer (api.md section 8), and does nothing else: payment, receipts,
+ * idempotency, codes and crash recovery are the same for all. Its route leads
+ * to it, live, in a replay, and when an owed run starts again.
+ */
+#ifndef DIALECT_H
+#define DIALECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "base/status.h"
+#include "web/request.h"
+#include "web/site.h"
+
+struct result;
+
+/* The part of an answer that a body has no room for. */
+struct dialect_answer {
+	struct buf *body;
+	struct buf *receipt; /* its JSON, if the body does not hold it */
+};
+
+struct dialect {
+	const char *name;
+	const char *path; /* POST */
+	const struct request_form *form;
+	/* Append the answer of a run, whatever became of the program. ST_OK, or
+	 * the status of a buf; ST_BUG when a digest could not be made. */
+	enum status (*put)(struct dialect_answer *out, const struct result *r);
+	/* Append the body of an error; NULL: as answer_error() writes it. f is
+	 * fit to be told. */
+	void (*put_error)(struct buf *out, const struct fault *f);
+	bool live; /* its answers can be had as they grow (stream.h) */
+
+	/* For documents. JSON text but for the summary, which is a sentence. */
+	const char *summary;
+	const char *answer_schema; /* JSON Schema of the answer */
+	const char *body_example;
+	const char *answer_example;
+};
+
+/* All there are, NULL behind the last one. */
+extern const struct dialect *const dialects[];
+
+/* The dialect of a route, or NULL. */
+const struct dialect *dialect_of(const char *path);
+
+/* Is its route offered at the site: by the settings, and as far as the host's
+ * memory holds a run of a flat price? */
+bool dialect_offered(const struct dialect *d, const struct site *s);
+
+#endif
