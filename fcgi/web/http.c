@@ -276,6 +276,9 @@ http_accept(
 		if (r != -EINTR && r != -ECONNABORTED)
 			nanosleep(&pause, NULL);
 	}
+	/* A connection kept for the next request would hold its thread until
+	 * that comes, whatever the web server asks for. */
+	c->fcgi.keepConnection = 0;
 	if (setsockopt(c->fcgi.ipcFd, SOL_SOCKET, SO_SNDTIMEO, &wait,
 		sizeof(wait)) < 0)
 		log_warn("SO_SNDTIMEO: %s", strerror(errno));

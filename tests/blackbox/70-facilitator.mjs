@@ -1,6 +1,8 @@
 // A facilitator that refuses, fails, lies or is not there: what the caller is told, and that he pays at most once.
 import assert from "node:assert/strict";
+import { decodeHeader } from "../devnet/client.mjs";
 import { startFaults } from "../devnet/faults.mjs";
+import { payments } from "./tool.mjs";
 import { assertRefused, assertRun } from "./shape.mjs";
 import { FACILITATOR_TIMEOUT_MS, HELLO } from "./world.mjs";
 
@@ -172,15 +174,17 @@ export default async function facilitator(test, world) {
     assert.ok(!("cookie" in headers) && !("authorization" in headers));
   });
 
-  await test("a facilitator that is not there: 503, and the payment is good when it is back", async () => {
+  await test("a facilitator that is not there: 503, known not to be charged, and the payment is good when it is back", async () => {
     const payer = world.nextPayer();
     const headers = await world.payment({ payer });
+    const { nonce } = decodeHeader(headers["PAYMENT-SIGNATURE"]).payload.authorization;
     const { port } = new URL(faults.url);
     await faults.stop();
     let answer;
     try {
       answer = await world.send({ body, headers });
       assertRefused(answer, UNAVAILABLE);
+      assert.ok((await payments(world, "failed")).some((line) => line.includes(nonce)), "nothing was sent: that is no doubt");
       assert.equal((await world.send({ body })).status, 402, "offers are made all the same");
     } finally {
       Object.assign(faults, await startFaults({ upstream: info.facilitatorUrl, port: Number(port) }));

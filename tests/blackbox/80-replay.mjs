@@ -149,16 +149,18 @@ export default async function replay(test, world) {
     assert.deepEqual(statuses, [200, 409, 409, 409, 409, 409, 409, 409]);
   });
 
-  await test("a client that goes away gets its answer later", async () => {
+  await test("a client that goes away gets its answer later, of the run that it left", async () => {
     const payer = world.nextPayer();
     const headers = await world.payment({ payer });
-    const body = JSON.stringify({ runtime: "python3", source: "import time\ntime.sleep(1.5)\nprint('still here')" });
+    const body = JSON.stringify({ runtime: "python3", source: "import subprocess, time\nbegin = time.time()\nsubprocess.run(['sleep', '1.6875'])\nprint(begin)" });
     const { result, ...moved } = await world.moved(payer, async () => {
-      await assert.rejects(world.send({ body, headers, abortAfterMs: 600 }));
-      return world.send({ body, headers });
+      const running = () => world.processes().all.some(({ command }) => command.includes("sleep 1.6875"));
+      await Promise.all([assert.rejects(world.send({ body, headers, abortAfterMs: 600 })), until("the program runs", running, { everyMs: 10 })]);
+      const leftAt = Date.now() / 1000;
+      return { leftAt, answer: await world.send({ body, headers }) };
     });
-    assertRun(result, { world, body, payer, amount: "1000" });
-    assert.equal(result.json.stdout, "still here\n");
+    assertRun(result.answer, { world, body, payer, amount: "1000" });
+    assert.ok(Number(result.answer.json.stdout) < result.leftAt, "it was not run anew");
     assert.deepEqual(moved, { payer: -1000n, seller: 1000n });
   });
 
