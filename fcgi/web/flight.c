@@ -11,6 +11,7 @@ struct entry {
 	struct entry *next;
 	char *key;
 	size_t users; /* the worker and all who wait */
+	size_t waiting;
 	bool taken;
 	pthread_cond_t freed;
 };
@@ -85,6 +86,20 @@ drop(struct flight *f, struct entry *gone)
 	free(gone);
 }
 
+/* The places to wait in are shared evenly among the keys, with one to come: who
+ * repeats one request without end leaves room for the others' repeats. */
+static bool
+full(const struct flight *f, const struct entry *e)
+{
+	size_t keys = 2; /* this one, and one to come */
+
+	for (const struct entry *o = f->entries; o != NULL; o = o->next)
+		if (o != e && o->waiting > 0)
+			keys++;
+	return f->waiting >= f->max_waiting ||
+	       e->waiting >= f->max_waiting / keys;
+}
+
 enum status
 flight_enter(struct flight *f, const char *key, uint64_t wait_ms)
 {
@@ -101,15 +116,17 @@ flight_enter(struct flight *f, const char *key, uint64_t wait_ms)
 		return ST_NOMEM;
 	}
 	e->users++;
-	if (e->taken && f->waiting >= f->max_waiting)
+	if (e->taken && full(f, e))
 		st = ST_SERVICE_BUSY;
 	f->waiting++;
+	e->waiting++;
 	while (st == ST_OK && e->taken)
 		if (pthread_cond_timedwait(&e->freed, &f->lock, &until) ==
 			ETIMEDOUT &&
 		    e->taken)
 			st = ST_SERVICE_BUSY;
 	f->waiting--;
+	e->waiting--;
 	if (st == ST_OK)
 		e->taken = true;
 	else

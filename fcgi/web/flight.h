@@ -17,7 +17,9 @@
 
 struct flight;
 
-/* At most max_waiting threads wait at once, over all keys. */
+/* At most max_waiting threads wait at once, over all keys, and for one of them
+ * at most its even share of these, with one key to come: half, if it is the
+ * only one. */
 enum status flight_open(struct flight **out, size_t max_waiting)
     __attribute__((warn_unused_result));
 void flight_close(struct flight *f);

@@ -43,9 +43,9 @@
 #define SPARE_THREADS 24
 #define FREE_THREADS 8 /* of these never taken by payments */
 /* More that may all wait for twins: a client's retries, or an agent's many
- * copies of one request, get the answer and not a 503. A waiting thread costs
- * some 20 KB. */
-#define TWIN_THREADS 64
+ * copies of one request (half of them, see flight.h), get the answer and not a
+ * 503. A waiting thread costs some 20 KB. */
+#define TWIN_THREADS 128
 #define THREAD_STACK (512u << 10)
 #define SMALL_BODY (512u << 10)
 #define LARGE_BLOCK (1 << 20)

@@ -63,7 +63,7 @@ static void
 one_at_a_time(void **state)
 {
 	(void)state;
-	assert_int_equal(flight_open(&flight, THREADS), ST_OK);
+	assert_int_equal(flight_open(&flight, 2 * THREADS), ST_OK);
 	run_threads((const char *const[]){ "a" }, 1);
 	assert_int_equal(atomic_load(&most), 1);
 	assert_int_equal(atomic_load(&done), THREADS);
@@ -104,6 +104,69 @@ bounded(void **state)
 	flight_close(flight);
 }
 
+struct waiter {
+	const char *key;
+	pthread_t thread;
+	_Atomic int st;
+};
+
+static void *
+wait_for_turn(void *arg)
+{
+	struct waiter *w = arg;
+
+	atomic_store(&w->st, (int)flight_enter(flight, w->key, 20000));
+	if (atomic_load(&w->st) == ST_OK)
+		flight_leave(flight, w->key);
+	return NULL;
+}
+
+static size_t
+refused(struct waiter *w, size_t n)
+{
+	size_t busy = 0;
+
+	for (size_t i = 0; i < n; i++)
+		busy += atomic_load(&w[i].st) == ST_SERVICE_BUSY;
+	return busy;
+}
+
+/* Of 8 places: 4 for the first key, 8 / 3 for the second, and so on; whoever
+ * comes later finds one. */
+static void
+shared(void **state)
+{
+	static const char *const keys[] = { "a", "b", "c" };
+	static const size_t share[] = { 4, 2, 2 };
+	static struct waiter w[3][6];
+
+	(void)state;
+	assert_int_equal(flight_open(&flight, 8), ST_OK);
+	for (size_t k = 0; k < 3; k++) {
+		assert_int_equal(flight_enter(flight, keys[k], 0), ST_OK);
+		for (size_t i = 0; i < 6; i++) {
+			w[k][i].key = keys[k];
+			atomic_store(&w[k][i].st, -1);
+			assert_int_equal(pthread_create(&w[k][i].thread, NULL,
+					     wait_for_turn, &w[k][i]),
+			    0);
+		}
+		/* These go at once; so the others wait by then. */
+		while (refused(w[k], 6) < 6 - share[k])
+			pause_ms(1);
+	}
+	for (size_t k = 0; k < 3; k++) {
+		assert_int_equal(refused(w[k], 6), 6 - share[k]);
+		flight_leave(flight, keys[k]);
+	}
+	for (size_t k = 0; k < 3; k++)
+		for (size_t i = 0; i < 6; i++)
+			pthread_join(w[k][i].thread, NULL);
+	for (size_t k = 0; k < 3; k++)
+		assert_int_equal(refused(w[k], 6), 6 - share[k]);
+	flight_close(flight);
+}
+
 int
 main(void)
 {
@@ -111,6 +174,7 @@ main(void)
 		cmocka_unit_test(one_at_a_time),
 		cmocka_unit_test(keys_are_independent),
 		cmocka_unit_test(bounded),
+		cmocka_unit_test(shared),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
