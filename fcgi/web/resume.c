@@ -9,6 +9,20 @@
 
 #define WAIT_MS 5000
 
+/* What the body asks for was there when it was paid for; the settings have
+ * changed since. */
+static enum status
+missing(struct run *r)
+{
+	const struct fault why = r->f;
+
+	return fault_set(&r->f, ST_SANDBOX_UNAVAILABLE,
+	    "this run was sold and cannot be had now, since the service is set "
+	    "up otherwise (%s); the payment stays good: repeat the same "
+	    "request with the same payment, it is not charged again",
+	    why.message);
+}
+
 enum status
 resume_parse(struct run *r, const struct ledger_row *row)
 {
@@ -17,9 +31,13 @@ resume_parse(struct run *r, const struct ledger_row *row)
 	enum status st = request_read(&r->job, &r->tier, r->dialect->form, s,
 	    buf_cstr(body), body->len, false, &r->f);
 
-	if (st == ST_RUNTIME_LIMIT_OUT_OF_RANGE && s->whole != NULL)
+	if (st != ST_OK && s->whole != NULL)
 		st = request_read(&r->job, &r->tier, r->dialect->form, s->whole,
 		    buf_cstr(body), body->len, false, &r->f);
+	/* A refusal is the truth where no money moved, but nowhere else. */
+	if (st != ST_OK && row->state != LEDGER_FAILED &&
+	    status_api(st)->http == 400)
+		return missing(r);
 	if (st != ST_OK)
 		return st;
 	/* An asset that is accepted no more may have had other decimals. */

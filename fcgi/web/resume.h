@@ -6,8 +6,8 @@
 #include "web/run_state.h"
 
 /* The body was good when it was claimed: r->job, and r->tier, which may be
- * offered here no more; r->price_micros is what the row says. ST_OK, or r->f.
- */
+ * offered here no more; r->price_micros is what the row says. ST_OK, or r->f:
+ * ST_SANDBOX_UNAVAILABLE where the settings have nothing left to run it. */
 enum status resume_parse(struct run *r, const struct ledger_row *row)
     __attribute__((warn_unused_result));
 

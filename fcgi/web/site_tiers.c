@@ -116,11 +116,15 @@ static void
 build_whole(struct site *s)
 {
 	const struct conf *c = s->base;
-	struct site *w = s->conf.tiers == NULL ? NULL : malloc(sizeof(*w));
+	struct site *w = NULL;
 
+	if (s->conf.tiers == NULL && s->conf.runtimes == NULL)
+		return;
+	w = malloc(sizeof(*w));
 	if (w == NULL)
 		return;
 	*w = *s;
+	w->conf.runtimes = NULL; /* all there are */
 	w->n_tiers = 0;
 	for (size_t i = 0; i < c->n_tiers; i++)
 		(void)add_tier(w, &c->tiers[i], NULL);
