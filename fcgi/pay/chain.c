@@ -336,6 +336,7 @@ read_log(struct look *l, const struct chain_log *log)
 		return;
 	}
 	l->out->block_time = block.time;
+	l->out->log = log->index;
 	memcpy(l->out->transaction, "0x", 2);
 	hex_encode(l->out->transaction + 2, log->transaction.b,
 	    sizeof(log->transaction.b));

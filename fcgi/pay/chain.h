@@ -62,9 +62,10 @@ enum chain_use {
 struct chain_sight {
 	enum chain_use use;
 	char transaction[CHAIN_TRANSACTION]; /* PAID, CANCELED, DIVERTED */
-	uint64_t block_time;		     /* of that transaction */
-	uint64_t sure_time;    /* of the newest block that counts */
-	uint64_t head_time;    /* of the newest block at all */
+	uint64_t log;	     /* in it, which says so: its number in the block */
+	uint64_t block_time; /* of that transaction */
+	uint64_t sure_time;  /* of the newest block that counts */
+	uint64_t head_time;  /* of the newest block at all */
 	char note[CHAIN_NOTE]; /* UNREAD: why, for the operator; else "" */
 };
 

@@ -284,6 +284,16 @@ ledger_settled(struct ledger *l, const char *identity, const char *transaction)
 }
 
 enum status
+ledger_proved(struct ledger *l, const char *identity, const char *transaction,
+    uint64_t log)
+{
+	return run(l, ledger_change_proved,
+	    &(struct ledger_move){ .identity = identity,
+		.text = transaction,
+		.log = ledger_change_time(log) });
+}
+
+enum status
 ledger_unknown(struct ledger *l, const char *identity, const char *reason)
 {
 	return run(l, ledger_change_unknown,
@@ -420,6 +430,24 @@ ledger_answer_bytes(struct ledger *l, uint64_t *out)
 	st = ledger_read_bytes(l->reader, out);
 	pthread_mutex_unlock(&l->read_lock);
 	return st;
+}
+
+enum status
+ledger_payer(struct ledger *l, const char *payer, struct ledger_payer *out)
+{
+	enum status st = ST_BUG;
+
+	pthread_mutex_lock(&l->read_lock);
+	st = ledger_read_payer(l->reader, payer, out);
+	pthread_mutex_unlock(&l->read_lock);
+	return st;
+}
+
+enum status
+ledger_doubt(struct ledger *l, const char *payer)
+{
+	return run(
+	    l, ledger_change_doubt, &(struct ledger_move){ .identity = payer });
 }
 
 enum status

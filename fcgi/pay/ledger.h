@@ -37,6 +37,8 @@ enum ledger_state {
 #define LEDGER_KEY_BYTES 32
 /* An unknown settlement stays this long past the end of its authorization. */
 #define LEDGER_UNKNOWN_KEEP_S 7776000 /* 90 days */
+/* A payer is remembered so long after he last paid. */
+#define LEDGER_PAYER_KEEP_S 7776000
 #define LEDGER_NEVER UINT64_MAX
 /* A settlement rests so long after it became UNKNOWN. */
 #define LEDGER_FIRST_TRY_S 5
@@ -170,6 +172,11 @@ enum status ledger_facilitator(struct ledger *l, const char *identity,
  * goes to UNKNOWN (api.md section 10, identity). */
 enum status ledger_settled(struct ledger *l, const char *identity,
     const char *transaction) __attribute__((warn_unused_result));
+/* The same, proved by the chain: number `log` of the transaction's block is the
+ * one that says that this very authorization was used. So another payment may
+ * have the transaction as well, but none that log. */
+enum status ledger_proved(struct ledger *l, const char *identity,
+    const char *transaction, uint64_t log) __attribute__((warn_unused_result));
 /* SETTLING -> UNKNOWN; SETTLING or (on evidence) UNKNOWN -> FAILED; with the
  * reason for the operator, or NULL. */
 enum status ledger_unknown(struct ledger *l, const char *identity,
@@ -211,13 +218,26 @@ enum status ledger_given_up(struct ledger *l, const char *identity, int http,
 /* Delete answers older than answer_age_s (rows stay), and rows that can go:
  * FAILED ones past valid_before + margin, DONE ones past that and
  * answer_age_s, UNKNOWN ones LEDGER_UNKNOWN_KEEP_S past it (logged). Whatever
- * is owed stays. */
+ * is owed stays. Payers go after LEDGER_PAYER_KEEP_S. */
 enum status ledger_expire(struct ledger *l, uint64_t now, uint64_t answer_age_s)
     __attribute__((warn_unused_result));
 
 /* Bytes of answers kept, as they are stored (compressed where that helps, and
  * never more than headers and body have); exact at any moment, and quick. */
 enum status ledger_answer_bytes(struct ledger *l, uint64_t *out)
+    __attribute__((warn_unused_result));
+
+/* What is remembered of a payer who has paid. */
+struct ledger_payer {
+	bool good;	       /* and no settlement of his was refused since */
+	uint64_t answer_bytes; /* as above, of his alone */
+};
+/* *out is zero for one who is not known, or who is "". ST_OK, ST_IO. */
+enum status ledger_payer(struct ledger *l, const char *payer,
+    struct ledger_payer *out) __attribute__((warn_unused_result));
+/* He was refused: not good until he pays again. ST_CONFLICT: nobody knows him.
+ */
+enum status ledger_doubt(struct ledger *l, const char *payer)
     __attribute__((warn_unused_result));
 
 /* Call fn for each row, newest first, of one state (0: all), without its

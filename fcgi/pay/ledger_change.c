@@ -101,6 +101,17 @@ ledger_change_facilitator(struct ledger_db *db, const void *arg)
 	return step(db, LEDGER_SQL_FACILITATOR, m->identity, true, m->text);
 }
 
+/* In the wrong state this changes nothing either; else the one thing in the way
+ * was the transaction, which another payment holds. */
+static enum status
+settled_not(struct ledger_db *db, const char *identity)
+{
+	enum status st = step(db, LEDGER_SQL_SETTLED_NOT, identity, true,
+	    "the transaction told belongs to another payment");
+
+	return st == ST_OK ? ST_CONFLICT : st;
+}
+
 enum status
 ledger_change_settled(struct ledger_db *db, const void *arg)
 {
@@ -108,13 +119,27 @@ ledger_change_settled(struct ledger_db *db, const void *arg)
 	enum status st =
 	    step(db, LEDGER_SQL_SETTLED, m->identity, true, m->text);
 
-	if (st != ST_CONFLICT)
+	return st == ST_CONFLICT ? settled_not(db, m->identity) : st;
+}
+
+enum status
+ledger_change_proved(struct ledger_db *db, const void *arg)
+{
+	const struct ledger_move *m = arg;
+	int64_t changed = 0;
+	enum status st = ST_BUG;
+
+	ledger_db_start(db, LEDGER_SQL_PROVED);
+	ledger_db_text(db, m->identity);
+	ledger_db_number(db, now());
+	ledger_db_text(db, m->text);
+	ledger_db_number(db, m->log);
+	st = ledger_db_run(db, &changed);
+	if (st == ST_OK && changed == 1)
+		return ST_OK;
+	if (st != ST_OK && st != ST_CONFLICT)
 		return st;
-	/* In the wrong state this changes nothing either; else the one thing
-	 * in the way was the transaction, which another payment holds. */
-	st = step(db, LEDGER_SQL_SETTLED_NOT, m->identity, true,
-	    "the transaction told belongs to another payment");
-	return st == ST_OK ? ST_CONFLICT : st;
+	return settled_not(db, m->identity);
 }
 
 enum status
@@ -189,6 +214,21 @@ ledger_change_owed(struct ledger_db *db, const void *arg)
 	const struct ledger_move *m = arg;
 
 	return step(db, LEDGER_SQL_OWED, m->identity, false, NULL);
+}
+
+enum status
+ledger_change_doubt(struct ledger_db *db, const void *arg)
+{
+	const struct ledger_move *m = arg;
+	int64_t changed = 0;
+	enum status st = ST_BUG;
+
+	ledger_db_start(db, LEDGER_SQL_DOUBT);
+	ledger_db_text(db, m->identity);
+	st = ledger_db_run(db, &changed);
+	if (st != ST_OK)
+		return st;
+	return changed == 1 ? ST_OK : ST_CONFLICT;
 }
 
 static enum status
@@ -293,7 +333,7 @@ enum status
 ledger_change_expiry(struct ledger_db *db, const void *arg)
 {
 	const struct ledger_expiry *e = arg;
-	int64_t answers = 0, rows = 0, unknown = 0;
+	int64_t answers = 0, rows = 0, unknown = 0, payers = 0;
 	enum status st = bytes_to_go(db, e->before, e->freed);
 
 	if (st == ST_OK) {
@@ -309,6 +349,11 @@ ledger_change_expiry(struct ledger_db *db, const void *arg)
 	}
 	if (st == ST_OK)
 		st = expire_unknown(db, e->now, &unknown);
-	*e->deleted = answers + rows + unknown;
+	if (st == ST_OK) {
+		ledger_db_start(db, LEDGER_SQL_EXPIRE_PAYERS);
+		ledger_db_number(db, e->now - LEDGER_PAYER_KEEP_S);
+		st = ledger_db_run(db, &payers);
+	}
+	*e->deleted = answers + rows + unknown + payers;
 	return st;
 }

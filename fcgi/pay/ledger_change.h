@@ -16,8 +16,9 @@
 
 /* What a change of one row needs; each uses some of it. Borrowed. */
 struct ledger_move {
-	const char *identity;
-	const char *text; /* transaction, reason or facilitator */
+	const char *identity; /* or the payer */
+	const char *text;     /* transaction, reason or facilitator */
+	int64_t log;	      /* of the transaction */
 	int64_t next_try;
 	bool never;
 	int http;
@@ -44,6 +45,7 @@ enum status ledger_change_release(struct ledger_db *db, const void *arg);
 enum status ledger_change_settling(struct ledger_db *db, const void *arg);
 enum status ledger_change_facilitator(struct ledger_db *db, const void *arg);
 enum status ledger_change_settled(struct ledger_db *db, const void *arg);
+enum status ledger_change_proved(struct ledger_db *db, const void *arg);
 enum status ledger_change_unknown(struct ledger_db *db, const void *arg);
 enum status ledger_change_failed(struct ledger_db *db, const void *arg);
 enum status ledger_change_later(struct ledger_db *db, const void *arg);
@@ -52,6 +54,7 @@ enum status ledger_change_running(struct ledger_db *db, const void *arg);
 enum status ledger_change_owed(struct ledger_db *db, const void *arg);
 enum status ledger_change_done(struct ledger_db *db, const void *arg);
 enum status ledger_change_given_up(struct ledger_db *db, const void *arg);
+enum status ledger_change_doubt(struct ledger_db *db, const void *arg);
 /* arg is a struct ledger_expiry: one step of it */
 enum status ledger_change_expiry(struct ledger_db *db, const void *arg);
 /* arg is NULL: what ledger_open() mends */

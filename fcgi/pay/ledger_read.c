@@ -258,3 +258,21 @@ ledger_read_bytes(struct ledger_db *db, uint64_t *out)
 	ledger_db_end(db);
 	return st;
 }
+
+enum status
+ledger_read_payer(
+    struct ledger_db *db, const char *payer, struct ledger_payer *out)
+{
+	enum status st = ST_BUG;
+
+	memset(out, 0, sizeof(*out));
+	ledger_db_start(db, LEDGER_SQL_PAYER);
+	ledger_db_text(db, payer);
+	st = ledger_db_row(db);
+	if (st == ST_OK) {
+		out->good = ledger_db_get_number(db, 0) != 0;
+		out->answer_bytes = (uint64_t)ledger_db_get_number(db, 1);
+	}
+	ledger_db_end(db);
+	return st == ST_NOT_FOUND ? ST_OK : st;
+}

@@ -39,6 +39,10 @@ enum status ledger_read_next(struct ledger_db *db, enum ledger_state state,
 enum status ledger_read_due(struct ledger_db *db, int64_t now, char **identity)
     __attribute__((warn_unused_result));
 
+/* As ledger_payer(). */
+enum status ledger_read_payer(struct ledger_db *db, const char *payer,
+    struct ledger_payer *out) __attribute__((warn_unused_result));
+
 enum status ledger_read_bytes(struct ledger_db *db, uint64_t *out)
     __attribute__((warn_unused_result));
 

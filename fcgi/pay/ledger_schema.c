@@ -75,7 +75,47 @@ static const char second[] =
     "ALTER TABLE answers ADD COLUMN unpacked INTEGER;"
     "PRAGMA user_version = 2;";
 
-static const char *const steps[LEDGER_SCHEMA_VERSION] = { first, second };
+/* One transaction may hold several payments: what the chain has proved is told
+ * apart by its log, what a facilitator merely says has the transaction alone
+ * (LEDGER_SQL_SETTLED). And payers: who pays, and what is kept for them. Only
+ * those who have paid are in there, so that nobody fills it for nothing. */
+static const char third[] =
+    "ALTER TABLE payments ADD COLUMN txn_log INTEGER;"
+    "DROP INDEX payments_txn;"
+    "CREATE UNIQUE INDEX payments_txn"
+    " ON payments (network, lower(txn), coalesce(txn_log, -1))"
+    " WHERE txn IS NOT NULL;"
+    "CREATE TABLE payers ("
+    " payer TEXT PRIMARY KEY CHECK (payer <> ''),"
+    " good INTEGER NOT NULL,"
+    " bytes INTEGER NOT NULL,"
+    " seen INTEGER NOT NULL"
+    ") STRICT, WITHOUT ROWID;"
+    "CREATE INDEX payers_seen ON payers (seen) WHERE bytes = 0;"
+    "INSERT INTO payers"
+    " SELECT p.payer, 1, coalesce(sum(a.bytes), 0), max(p.changed)"
+    " FROM payments p LEFT JOIN answers a ON a.payment = p.id"
+    " WHERE p.state IN (5, 6, 7) AND p.payer <> '' GROUP BY p.payer;"
+    /* Once a day is enough to know who is there. */
+    "CREATE TRIGGER payers_paid AFTER UPDATE OF state ON payments"
+    " WHEN new.state = 5 AND old.state IN (2, 3) AND new.payer <> ''"
+    " BEGIN"
+    "  INSERT INTO payers VALUES (new.payer, 1, 0, new.changed)"
+    "  ON CONFLICT (payer) DO UPDATE SET good = 1, seen = excluded.seen"
+    "  WHERE good = 0 OR seen < excluded.seen - 86400;"
+    " END;"
+    "CREATE TRIGGER payers_kept AFTER INSERT ON answers BEGIN"
+    "  UPDATE payers SET bytes = bytes + new.bytes WHERE payer ="
+    "  (SELECT payer FROM payments WHERE id = new.payment);"
+    " END;"
+    "CREATE TRIGGER payers_dropped AFTER DELETE ON answers BEGIN"
+    "  UPDATE payers SET bytes = bytes - old.bytes WHERE payer ="
+    "  (SELECT payer FROM payments WHERE id = old.payment);"
+    " END;"
+    "PRAGMA user_version = 3;";
+
+static const char *const steps[LEDGER_SCHEMA_VERSION] = { first, second,
+	third };
 
 const char *
 ledger_schema_step(int from)

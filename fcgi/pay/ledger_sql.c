@@ -65,10 +65,18 @@ static const char *const text[LEDGER_SQL_MAX] = {
 	[LEDGER_SQL_FACILITATOR] =
 	    "UPDATE payments SET changed = ?2, facilitator = ?3"
 	    " WHERE identity = ?1 AND state = 2",
-	/* ?3 transaction */
+	/* ?3 transaction, which no other may have, proved or not */
 	[LEDGER_SQL_SETTLED] =
 	    "UPDATE payments SET state = 5, changed = ?2, txn = ?3,"
-	    " reason = NULL WHERE identity = ?1 AND state IN (2, 3)",
+	    " reason = NULL WHERE identity = ?1 AND state IN (2, 3)"
+	    " AND NOT EXISTS (SELECT 1 FROM payments o"
+	    "  WHERE o.txn IS NOT NULL AND o.network = payments.network"
+	    "  AND lower(o.txn) = lower(?3))",
+	/* ?3 transaction, ?4 the log in it, which no other may have */
+	[LEDGER_SQL_PROVED] =
+	    "UPDATE payments SET state = 5, changed = ?2, txn = ?3,"
+	    " txn_log = ?4, reason = NULL"
+	    " WHERE identity = ?1 AND state IN (2, 3)",
 	/* ?3 reason */
 	[LEDGER_SQL_SETTLED_NOT] =
 	    "UPDATE payments SET state = 3, changed = ?2, reason = ?3"
@@ -119,6 +127,9 @@ static const char *const text[LEDGER_SQL_MAX] = {
 	    " unpacked) SELECT id, ?2, ?3, ?4, ?5, ?6, ?7"
 	    " FROM payments WHERE identity = ?1",
 
+	/* ?1 payer */
+	[LEDGER_SQL_DOUBT] = "UPDATE payers SET good = 0 WHERE payer = ?1",
+
 	/* ?1 stored before this: the bytes of a step, and the step */
 	[LEDGER_SQL_EXPIRE_BYTES] =
 	    "SELECT coalesce(sum(bytes), 0) FROM answers"
@@ -138,6 +149,12 @@ static const char *const text[LEDGER_SQL_MAX] = {
 	[LEDGER_SQL_EXPIRE_UNKNOWN] =
 	    "DELETE FROM payments WHERE id IN (SELECT id FROM payments"
 	    " WHERE state = 3 AND " END " < ?1"
+	    " LIMIT " TEXT(LEDGER_SQL_EXPIRE_STEP) ")",
+
+	/* ?1 seen before this */
+	[LEDGER_SQL_EXPIRE_PAYERS] =
+	    "DELETE FROM payers WHERE payer IN (SELECT payer FROM payers"
+	    " WHERE seen < ?1 AND bytes = 0"
 	    " LIMIT " TEXT(LEDGER_SQL_EXPIRE_STEP) ")",
 
 	[LEDGER_SQL_LOST_CLAIMS] = "DELETE FROM payments WHERE state = 1",
@@ -178,6 +195,8 @@ static const char *const text[LEDGER_SQL_MAX] = {
 	    ROW " FROM payments p WHERE p.id < ?1 AND p.state = ?2"
 		" ORDER BY p.id DESC LIMIT 1",
 	[LEDGER_SQL_BYTES] = "SELECT coalesce(sum(bytes), 0) FROM answers",
+	/* ?1 payer */
+	[LEDGER_SQL_PAYER] = "SELECT good, bytes FROM payers WHERE payer = ?1",
 };
 
 const char *

@@ -162,8 +162,9 @@ weigh(const struct gathered *g, struct reconcile_found *out)
 
 static enum status
 paid(struct reconcile *r, const char *identity, const struct ledger_row *row,
-    const char *transaction, struct reconcile_found *out)
+    const struct chain_sight *sight, struct reconcile_found *out)
 {
+	const char *transaction = sight->transaction;
 	enum status st = ST_OK;
 
 	out->transaction = strdup(transaction);
@@ -174,19 +175,20 @@ paid(struct reconcile *r, const char *identity, const struct ledger_row *row,
 	if (row->state == LEDGER_FAILED)
 		st = ledger_settling(r->ledger, identity);
 	if (st == ST_OK)
-		st = ledger_settled(r->ledger, identity, transaction);
+		st =
+		    ledger_proved(r->ledger, identity, transaction, sight->log);
 	if (st == ST_OK)
 		return ST_OK;
 	free(out->transaction);
 	out->transaction = NULL;
 	if (st != ST_CONFLICT)
 		return st;
-	log_err("reconcile: %s: its transaction or its request is another "
-		"payment's: %s",
+	log_err("reconcile: %s: its log or its request is another payment's: "
+		"%s",
 	    identity, transaction);
 	out->verdict = EVIDENCE_LIKELY;
 	snprintf(out->why, sizeof(out->why),
-	    "paid on the chain, but its transaction or its request is another "
+	    "paid on the chain, but its log or its request is another "
 	    "payment's");
 	return ST_OK;
 }
@@ -201,7 +203,7 @@ decide(struct reconcile *r, const char *identity, const struct ledger_row *row,
 	if (!evidence_decides(out->verdict))
 		return ST_OK;
 	if (out->verdict == EVIDENCE_PAID)
-		st = paid(r, identity, row, g->sight.transaction, out);
+		st = paid(r, identity, row, &g->sight, out);
 	else if (row->state == LEDGER_UNKNOWN)
 		st = ledger_failed(r->ledger, identity, out->why);
 	log_info("reconcile: %s: %s%s%s", identity, out->why,
@@ -239,6 +241,7 @@ ask_again(struct reconcile *r, const char *identity,
 {
 	struct facilitator *by = sites_facilitator(r->sites, row->facilitator);
 	int64_t call_us = 0;
+	bool shared = false;
 	const struct settle_ask ask = {
 		.identity = identity,
 		.body = row->settle_body,
@@ -249,6 +252,7 @@ ask_again(struct reconcile *r, const char *identity,
 		.amount = row->amount,
 		.again = true,
 		.call_us = &call_us,
+		.shared = &shared,
 	};
 	char reason[FACILITATOR_REASON] = "";
 	struct fault f = { .st = ST_OK };

@@ -229,6 +229,7 @@ static enum status
 settle(struct run *r, const char *body, size_t body_len,
     const struct ledger_row *row)
 {
+	bool shared = false;
 	struct settle_ask ask = {
 		.identity = buf_cstr(&r->identity),
 		.body = body,
@@ -241,13 +242,17 @@ settle(struct run *r, const char *body, size_t body_len,
 		.again = row != NULL && row->tries > 0,
 		.refused = row != NULL && row->state == LEDGER_FAILED,
 		.call_us = &r->facilitator_us,
+		.shared = &shared,
 	};
 	enum status st;
 
 	r->settling = true;
 	st = settle_payment(
 	    &r->transaction, r->reason, r->g->ledger, r->by, &ask, &r->f);
-	if (st == ST_PAYMENT_REPLAYED)
+	/* What the facilitator says against it, the chain may know better: it
+	 * was used by somebody who handed in our claim, or together with
+	 * another in one transaction. */
+	if (st == ST_PAYMENT_REPLAYED || shared)
 		st = resume_spent(r);
 	run_state_stage_end(r, RUN_STAGE_SETTLE);
 	return st;

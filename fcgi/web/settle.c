@@ -84,6 +84,7 @@ settled(char **transaction, struct ledger *l, const struct settle_ask *ask,
 	st = ledger_settled(l, ask->identity, a->transaction);
 	POINT("settled.after");
 	if (st == ST_CONFLICT) {
+		*ask->shared = true;
 		log_err("settlement of %s names a transaction that another "
 			"payment has: %s",
 		    ask->identity, a->transaction);
@@ -161,6 +162,7 @@ settle_payment(char **transaction, char reason[FACILITATOR_REASON],
 	int64_t begin;
 
 	*transaction = NULL;
+	*ask->shared = false;
 	POINT("settling.before");
 	if (ledger_settling(l, ask->identity) != ST_OK)
 		return ledger_trouble(f);

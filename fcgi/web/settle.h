@@ -26,6 +26,7 @@ struct settle_ask {
 	bool again;	  /* it was sent before, and that may have worked */
 	bool refused;	  /* and the last word on it was a definite refusal */
 	int64_t *call_us; /* out: what the facilitator's call took */
+	bool *shared;	  /* out: another payment has the transaction told */
 };
 
 /* Move the row through SETTLING to its next state. ST_OK: SETTLED, with the

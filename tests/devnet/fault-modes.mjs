@@ -70,6 +70,9 @@ export const MODES = {
     act: (call) => sendText(call, 500, "text/html", "<html><body><h1>500 Internal Server Error</h1></body></html>"),
   },
 
+  /** What a function of the question says, in this process only. Option: answer. */
+  says: { forward: false, act: async (call) => sendJson(call.response, 200, await call.options.answer(call.question)) },
+
   /** Any status without a verdict. Options: code, headers, body. */
   status: {
     forward: false,

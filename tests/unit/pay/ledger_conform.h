@@ -340,6 +340,104 @@ a_transaction_pays_once(void **state)
 	assert_int_equal(ledger_settled(s->l, "b", "0xother"), ST_OK);
 }
 
+/* Several payments in one transaction, told apart by the chain's logs. */
+static void
+a_log_pays_once(void **state)
+{
+	struct store *s = *state;
+	static const char *const ids[] = { "b", "c", "d" };
+	struct ledger_row r;
+
+	bring(s->l, "a", LEDGER_SETTLED, TXN);
+	for (size_t i = 0; i < 3; i++)
+		bring(s->l, ids[i], LEDGER_SETTLING, NULL);
+	/* What was only told has the transaction; what is proved has a log. */
+	assert_int_equal(ledger_proved(s->l, "b", "0xabcdef", 7), ST_OK);
+	assert_int_equal(ledger_look(s->l, "b", &r), ST_OK);
+	assert_int_equal(r.state, LEDGER_SETTLED);
+	assert_string_equal(r.transaction, "0xabcdef");
+	ledger_row_free(&r);
+	assert_int_equal(ledger_proved(s->l, "c", TXN, 7), ST_CONFLICT);
+	assert_int_equal(ledger_look(s->l, "c", &r), ST_OK);
+	assert_int_equal(r.state, LEDGER_UNKNOWN);
+	assert_non_null(strstr(r.reason, "another payment"));
+	ledger_row_free(&r);
+	assert_int_equal(ledger_proved(s->l, "c", TXN, UINT64_MAX), ST_OK);
+	assert_int_equal(ledger_settled(s->l, "d", TXN), ST_CONFLICT);
+	/* Nor may somebody be told what is proved to be another's alone. */
+	assert_int_equal(ledger_proved(s->l, "d", "0x1", 0), ST_OK);
+	bring(s->l, "e", LEDGER_SETTLING, NULL);
+	assert_int_equal(ledger_settled(s->l, "e", "0X1"), ST_CONFLICT);
+	assert_int_equal(state_of(s->l, "e"), LEDGER_UNKNOWN);
+	/* It is an arrow like the other: from what waits for it alone. */
+	assert_int_equal(ledger_proved(s->l, "e", "0x2", 0), ST_OK);
+	assert_int_equal(ledger_proved(s->l, "e", "0x3", 0), ST_CONFLICT);
+	assert_int_equal(ledger_proved(s->l, "none", "0x3", 0), ST_CONFLICT);
+	bring(s->l, "f", LEDGER_CLAIMED, NULL);
+	bring(s->l, "g", LEDGER_FAILED, NULL);
+	assert_int_equal(ledger_proved(s->l, "f", "0x3", 0), ST_CONFLICT);
+	assert_int_equal(ledger_proved(s->l, "g", "0x3", 0), ST_CONFLICT);
+	reopen(s);
+	bring(s->l, "h", LEDGER_SETTLING, NULL);
+	assert_int_equal(ledger_proved(s->l, "h", TXN, 7), ST_CONFLICT);
+}
+
+static void
+assert_payer(struct ledger *l, const char *payer, bool good, uint64_t bytes)
+{
+	struct ledger_payer p = { .good = !good };
+
+	assert_int_equal(ledger_payer(l, payer, &p), ST_OK);
+	assert_int_equal(p.good, good);
+	assert_int_equal(p.answer_bytes, bytes);
+}
+
+static void
+payers_are_remembered(void **state)
+{
+	struct store *s = *state;
+	struct ledger_claim c = claim_of("nobody");
+	const uint64_t now = (uint64_t)time(NULL);
+	uint64_t all = 0;
+
+	/* Whoever has not paid is nobody, and cannot fall from grace. */
+	bring(s->l, "unpaid", LEDGER_FAILED, NULL);
+	bring(s->l, "unsure", LEDGER_UNKNOWN, NULL);
+	assert_payer(s->l, PAYER, false, 0);
+	assert_int_equal(ledger_doubt(s->l, PAYER), ST_CONFLICT);
+	bring(s->l, "a", LEDGER_SETTLED, "0x1");
+	assert_payer(s->l, PAYER, true, 0);
+	assert_payer(s->l, "0xOther", false, 0);
+	/* Answers are counted, as they are stored. */
+	bring(s->l, "b", LEDGER_DONE, "0x2");
+	bring(s->l, "c", LEDGER_DONE, "0x3");
+	assert_int_equal(ledger_answer_bytes(s->l, &all), ST_OK);
+	assert_payer(s->l, PAYER, true, all);
+	assert_true(all > 0);
+	/* A refusal, until he pays again. */
+	assert_int_equal(ledger_doubt(s->l, PAYER), ST_OK);
+	assert_payer(s->l, PAYER, false, all);
+	reopen(s);
+	assert_payer(s->l, PAYER, false, all);
+	assert_int_equal(ledger_settling(s->l, "unsure"), ST_OK);
+	assert_int_equal(ledger_proved(s->l, "unsure", "0x4", 1), ST_OK);
+	assert_payer(s->l, PAYER, true, all);
+	/* Who is not known by name is remembered by none. */
+	c.payer = "";
+	bring_claim(s->l, &c, LEDGER_DONE, "0x5");
+	assert_payer(s->l, "", false, 0);
+	assert_payer(s->l, PAYER, true, all);
+	/* Answers go and count no more; payers stay longer. */
+	assert_int_equal(ledger_expire(s->l, now + 86402, 86400), ST_OK);
+	assert_payer(s->l, PAYER, true, 0);
+	assert_int_equal(
+	    ledger_expire(s->l, now + LEDGER_PAYER_KEEP_S - 60, 86400), ST_OK);
+	assert_payer(s->l, PAYER, true, 0);
+	assert_int_equal(
+	    ledger_expire(s->l, now + LEDGER_PAYER_KEEP_S + 60, 86400), ST_OK);
+	assert_payer(s->l, PAYER, false, 0);
+}
+
 static void
 no_settlement_without_transaction(void **state)
 {
@@ -874,6 +972,8 @@ ledger_conform(const struct store_kind *kind)
 		WITH_STORE(another_facilitator),
 		WITH_STORE(three_starts_and_no_more),
 		WITH_STORE(a_transaction_pays_once),
+		WITH_STORE(a_log_pays_once),
+		WITH_STORE(payers_are_remembered),
 		WITH_STORE(no_settlement_without_transaction),
 		WITH_STORE(answers_come_back_byte_for_byte),
 		WITH_STORE(answers_are_packed),

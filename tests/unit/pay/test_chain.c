@@ -117,6 +117,7 @@ paid(void **state)
 	assert_int_equal(look(x), CHAIN_PAID);
 	assert_string_equal(x->sight.transaction, "0x" NODE_TXN);
 	assert_int_equal(x->sight.block_time, NODE_TIME(CLAIM_BLOCK + 2));
+	assert_int_equal(x->sight.log, 3);
 	/* Also where its time is over by now. */
 	x->ask.valid_before = NODE_TIME(CLAIM_BLOCK) + 300;
 	assert_int_equal(look(x), CHAIN_PAID);

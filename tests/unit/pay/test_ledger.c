@@ -197,6 +197,7 @@ an_older_store_is_brought_up_to_date(void **state)
 		{ "done", LEDGER_DONE }, { "spent", LEDGER_SETTLED } };
 	struct ledger_claim c = claim_of("new");
 	struct ledger *l = NULL;
+	struct ledger_payer payer;
 	struct ledger_row r;
 	sqlite3 *db = NULL;
 	struct store s;
@@ -226,6 +227,11 @@ an_older_store_is_brought_up_to_date(void **state)
 	ledger_row_free(&r);
 	assert_int_equal(ledger_answer_bytes(s.l, &bytes), ST_OK);
 	assert_int_equal(bytes, 23);
+	assert_int_equal(ledger_find(s.l, "done", &r), ST_OK);
+	assert_int_equal(ledger_payer(s.l, r.payer, &payer), ST_OK);
+	assert_true(payer.good);
+	assert_int_equal(payer.answer_bytes, 23);
+	ledger_row_free(&r);
 	assert_int_equal(ledger_running(s.l, "spent"), ST_TOO_BIG);
 	assert_int_equal(
 	    ledger_given_up(s.l, "spent", 500, "", "{}", 2), ST_OK);

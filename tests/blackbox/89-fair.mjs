@@ -1,0 +1,162 @@
+// One caller, one facilitator or one change of the settings must not take from others what is theirs.
+import assert from "node:assert/strict";
+import { closeSync, mkdirSync, openSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { startFaults } from "../devnet/faults.mjs";
+import { settleTogether } from "../devnet/token.mjs";
+import { descendants, startStack } from "../harness/stack.mjs";
+import { createSender } from "./http.mjs";
+import { assertRefused, assertRun } from "./shape.mjs";
+import { payments as listPayments } from "./tool.mjs";
+import { until } from "./runner.mjs";
+import { HELLO, siteSettings } from "./world.mjs";
+
+const INDETERMINATE = "PAYMENT_SETTLEMENT_INDETERMINATE";
+const BATCHER = "0x00000000000000000000000000000000000ba7c4";
+const body = JSON.stringify(HELLO);
+
+export default async function fair(test, world) {
+  const { faults, info } = world;
+  const said = (transaction, payer) => ({ success: true, transaction, network: info.network, payer: payer.address });
+  const signed = async () => {
+    const payer = world.nextPayer();
+    const headers = await world.payment({ payer });
+    return { payer, headers, send: () => world.send({ body, headers }) };
+  };
+
+  // ---- several payments in one transaction
+
+  /** A facilitator that waits until all of `payments` are to be settled and hands them in together. → what became of each request */
+  async function batched(payments) {
+    const asked = [];
+    let done;
+    const together = new Promise((resolve) => (done = resolve));
+    const answer = async ({ paymentPayload: { payload } }) => {
+      asked.push(payload);
+      if (asked.length === payments.length) {
+        done(settleTogether(info, BATCHER, asked));
+      }
+      return { success: true, transaction: await together, network: info.network, payer: payload.authorization.from };
+    };
+    faults.set({ settle: { mode: "says", answer } });
+    try {
+      return { answers: await Promise.all(payments.map(({ send }) => send())), transaction: await together };
+    } finally {
+      faults.reset();
+    }
+  }
+
+  await test("three payments settled in one transaction buy three runs, and a fourth that is only said to be in it buys none", async () => {
+    const payments = await Promise.all(Array.from({ length: 3 }, signed));
+    const before = await world.held(info.payTo);
+    const { answers, transaction } = await batched(payments);
+    assert.equal((await world.held(info.payTo)) - before, 3000n);
+    answers.forEach((answer, index) => {
+      assertRun(answer, { world, body, payer: payments[index].payer, amount: "1000" });
+      assert.equal(answer.json.payment.transaction, transaction);
+    });
+    const liar = await signed();
+    faults.set({ settle: { mode: "says", answer: () => said(transaction, liar.payer) } });
+    for (let time = 0; time < 2; time++) {
+      assertRefused(await liar.send(), INDETERMINATE);
+    }
+    // The truth is told in the end, and makes it good.
+    faults.reset();
+    assertRun(await liar.send(), { world, body, payer: liar.payer, amount: "1000" });
+    for (const [index, { send }] of payments.entries()) {
+      assert.ok((await send()).bytes.equals(answers[index].bytes));
+    }
+    assert.equal((await world.held(info.payTo)) - before, 4000n);
+  });
+
+  await test("while the chain cannot be read, the second of a batch is not known; then it is found", async () => {
+    const payments = await Promise.all(Array.from({ length: 2 }, signed));
+    world.rpcFaults.set("dead");
+    let answers;
+    try {
+      ({ answers } = await batched(payments));
+    } finally {
+      world.rpcFaults.set(null);
+    }
+    const late = answers.findIndex(({ status }) => status !== 200);
+    assertRun(answers[1 - late], { world, body, payer: payments[1 - late].payer, amount: "1000" });
+    assertRefused(answers[late], INDETERMINATE);
+    const { calls } = faults.stats().settle;
+    assertRun(await payments[late].send(), { world, body, payer: payments[late].payer, amount: "1000" });
+    assert.equal(faults.stats().settle.calls, calls, "found on the chain, and settled nowhere again");
+  });
+
+  // ---- a stack of its own, started anew with other settings
+
+  const folder = join(world.folder, "fair");
+  mkdirSync(folder);
+  const proxy = await startFaults({ upstream: info.facilitatorUrl });
+  let stack;
+  let send;
+  async function start(settings) {
+    const file = join(folder, "conf.ini");
+    writeFileSync(file, `[service]\ntrusted_proxies = 127.0.0.1\nqueue_ms = 3000\nanswer_bytes = 64M\n${settings}`);
+    const stderr = openSync(join(folder, "log"), "a");
+    stack = await startStack({
+      env: {
+        ...siteSettings(info),
+        TOLLBOX_FACILITATOR_URL: proxy.url,
+        TOLLBOX_PORT: "0",
+        TOLLBOX_TLS_PORT: "0",
+        TOLLBOX_PUBLIC_URL: "https://fair.example", // the same site, wherever it listens
+        TOLLBOX_MAX_RUNS: "2",
+        TOLLBOX_STATE_DIR: join(folder, "state"),
+        TOLLBOX_TEST_CONF: file,
+      },
+      stderr,
+    });
+    closeSync(stderr);
+    send = createSender(stack.https, stack.ca);
+  }
+  async function stop() {
+    send.close();
+    assert.equal(await stack.stop(), 0);
+  }
+  const processes = () => descendants(stack.pid);
+  const boxer = () => processes().find(({ command }) => /tollbox boxer|\bboxer$/.test(command));
+  const request = async (job, { payer = world.nextPayer(), amount = "1000" } = {}) => ({
+    payer,
+    body: JSON.stringify(job),
+    headers: await world.payment({ payer, amount }),
+  });
+  /** Settled, and the boxer dies while its program runs. */
+  async function owed(job, more) {
+    const made = await request(job, more);
+    const lost = send(made);
+    await until("the program runs", () => processes().some(({ command }) => command.includes("sleep 1.875")), { everyMs: 5 });
+    const { pid } = boxer();
+    process.kill(pid, "SIGKILL");
+    assert.match((await lost).json.error.message, /stays good/);
+    await until("a new boxer", () => ![undefined, pid].includes(boxer()?.pid));
+    return made;
+  }
+
+  await start("");
+  const sleeper = { runtime: "python3", source: "import subprocess\nsubprocess.run(['sleep', '1.875'])\nprint('slept')" };
+  const small = await owed(sleeper);
+  const medium = await owed({ ...sleeper, limits: { timeoutMs: 10_001 } }, { amount: "5000" });
+  await stop();
+
+  await test("what the settings have no more is owed, and said to be", async () => {
+    await start("[site]\nruntimes = node\n[tier:medium]\ntimeout_ms = 10000\n[tier:large]\ntimeout_ms = 10000\n");
+    assertRefused(await send(await request(sleeper)), "RUNTIME_UNSUPPORTED");
+    const { result, ...moved } = await world.moved(small.payer, () => send(small));
+    assert.deepEqual(moved, { payer: 0n, seller: 0n });
+    assert.equal(result.json.stdout, "slept\n", "a runtime that the site sells no more runs what it sold");
+    for (let time = 0; time < 5; time++) {
+      assertRefused(await send(medium), "SANDBOX_UNAVAILABLE", { message: /sold.*timeoutMs.*stays good/ });
+    }
+    assert.equal((await listPayments({ folder }, "owed")).length, 1);
+    await stop();
+    await start("");
+    assert.equal((await send(medium)).json.stdout, "slept\n");
+  });
+
+  await stop();
+  await proxy.stop();
+}
