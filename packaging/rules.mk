@@ -19,13 +19,15 @@ $(B)/man/tollbox.conf.5: docs/tollbox.conf.example docs/man/conf5.awk
 LIBDIR := $(DESTDIR)/usr/lib/tollbox
 UNITDIR := $(DESTDIR)/lib/systemd/system
 NGINXDIR := $(DESTDIR)/etc/nginx
+APACHEDIR := $(DESTDIR)/etc/apache2
 
 # What an operator edits, in place only if nothing is there.
 define keep
 	$(Q)[ -e $(3) ] || install -D -m $(1) $(2) $(3)
 endef
 
-#? make install      programs, pages, unit, nginx files, users, ledger's folder
+#? make install      programs, pages, unit, web servers' files, users, ledger's
+#?                   folder
 install: install-files
 	packaging/users.sh
 	@echo 'next: /etc/tollbox/tollbox.conf, tollbox check, docs/operator.md'
@@ -47,16 +49,22 @@ install-files: all man
 	install -D -m 644 -t $(NGINXDIR) \
 		nginx/tollbox.conf nginx/tollbox-pass.conf \
 		nginx/tollbox-server.conf
+	install -D -m 644 -t $(APACHEDIR) apache/*.conf
+	install -D -m 644 -t $(DESTDIR)/usr/share/tollbox/errors \
+		apache/errors/*.json
+	install -D -m 755 -t $(LIBDIR)/cgi cgi/tollbox.cgi
 	$(call keep,644,nginx/tollbox-site.conf,$(NGINXDIR)/tollbox-site.conf)
 	$(call keep,600,packaging/tollbox.conf,$(DESTDIR)/etc/tollbox/tollbox.conf)
 
-#? make uninstall    all of it but settings, nginx files, users and the ledger
+#? make uninstall    all of it but settings, web servers' files, users and the
+#?                   ledger
 uninstall:
 	rm -f $(DESTDIR)/usr/bin/tollbox $(UNITDIR)/tollbox.service \
 		$(DESTDIR)/usr/share/man/man8/tollbox.8 \
 		$(DESTDIR)/usr/share/man/man5/tollbox.conf.5
 	rm -rf $(LIBDIR) $(DESTDIR)/usr/share/tollbox
-	@echo 'kept: /etc/tollbox, /etc/nginx/tollbox*.conf, /var/lib/tollbox'
+	@echo 'kept: /etc/tollbox, /etc/nginx/tollbox*.conf,' \
+		'/etc/apache2/tollbox*.conf, /var/lib/tollbox'
 
 #? make deb          the Debian package, in build/deb/
 deb:

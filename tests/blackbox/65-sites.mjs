@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { getAddress } from "../devnet/node_modules/viem/_esm/utils/address/getAddress.js";
-import { encodeV2, signV2 } from "../devnet/client.mjs";
 import { assertRefused } from "./shape.mjs";
 import { HELLO, OWNER } from "./world.mjs";
 
@@ -11,7 +10,6 @@ export default async function sites(test, world) {
   const begin = readFileSync(world.logFile, "utf8").length;
   const logged = (pattern) => readFileSync(world.logFile, "utf8").slice(begin).split("\n").filter((line) => pattern.test(line));
   const offerOf = async (base, body = HELLO) => (await world.send({ base, body })).required;
-  const pay = async (requirements, payer) => encodeV2({ requirements, payload: await signV2(requirements, payer.privateKey) });
 
   await test("a site has its own recipient, price and address", async () => {
     const { accepts, resource } = await offerOf(owner);
@@ -24,7 +22,7 @@ export default async function sites(test, world) {
     const payer = world.nextPayer();
     const [requirements] = (await offerOf(owner)).accepts;
     const before = await world.held(OWNER);
-    const answer = await world.send({ base: owner, body: HELLO, headers: await pay(requirements, payer) });
+    const answer = await world.send({ base: owner, body: HELLO, headers: await world.paymentOf(requirements, payer) });
     assert.equal(answer.status, 200, answer.text);
     assert.equal(answer.json.receipt.priceUsd, 0.002);
     assert.equal(answer.json.receipt.price, "$0.0020");

@@ -4,7 +4,6 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -13,6 +12,7 @@ import { balance, encodeV1, encodeV2, signV2 } from "../devnet/client.mjs";
 import { startDevnet } from "../devnet/devnet.mjs";
 import { startFaults } from "../devnet/faults.mjs";
 import { startRpcFaults } from "../devnet/rpc-faults.mjs";
+import { freePorts } from "../harness/ports.mjs";
 import { descendants, startStack } from "../harness/stack.mjs";
 import { assertRun } from "./shape.mjs";
 import { createSender } from "./http.mjs";
@@ -85,7 +85,7 @@ export async function createWorld() {
     TOLLBOX_TEST_NGINX: sites,
   };
   const siteUrls = Object.fromEntries(SITES.map(({ name }, index) => [name, `http://127.0.0.1:${sitePorts[index]}`]));
-  const world = { siteUrls, folder, logFile: join(folder, "stack.log"), info: devnet.info, faults, rpcFaults, stack: null, send: null };
+  const world = { siteUrls, folder, socket, logFile: join(folder, "stack.log"), info: devnet.info, faults, rpcFaults, stack: null, send: null };
   let turn = 0;
 
   world.start = async () => {
@@ -139,6 +139,10 @@ export async function createWorld() {
     assert.equal(answer.status, 402, answer.text);
     return version === 2 ? answer.required.accepts[0] : answer.json.accepts[0];
   };
+
+  /** A payment of what a site asks for, signed by the next payer → {name: value} */
+  world.paymentOf = async (requirements, payer = world.nextPayer()) =>
+    encodeV2({ requirements, payload: await signV2(requirements, payer.privateKey) });
 
   const offers = new Map();
   /** As offer(), asked once for each price. */
@@ -233,15 +237,4 @@ async function runTollbox(args, env) {
   const child = spawn(program, args, { env: { PATH: process.env.PATH, ...settings }, stdio: ["ignore", "pipe", "pipe"] });
   const [stdout, stderr, status] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "exit").then(([code]) => code)]);
   return { status, stdout, stderr };
-}
-
-async function freePorts(count) {
-  const servers = await Promise.all(
-    Array.from({ length: count }, () => new Promise((resolve) => {
-      const server = createServer().listen(0, "127.0.0.1", () => resolve(server));
-    })),
-  );
-  const ports = servers.map((server) => server.address().port);
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
 }

@@ -17,7 +17,7 @@ demo=(gcc libc6-dev musl-tools make pkg-config git ca-certificates curl openssl
 	zlib1g-dev)
 package=(debhelper dpkg-dev debootstrap lintian mandoc)
 bench=(libcmocka-dev r-base-core)
-tests=("${bench[@]}" libfcgi-bin clang clang-format clang-tidy
+tests=("${bench[@]}" libfcgi-bin fcgiwrap apache2-bin clang clang-format clang-tidy
 	libclang-rt-14-dev cppcheck shellcheck
 	python3-numpy python3-matplotlib perl mandoc)
 

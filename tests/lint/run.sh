@@ -23,8 +23,8 @@ step() {
 mapfile -t c_files < <(find fcgi sandbox-scripts tests -name node_modules -prune -o \
 	-name '*.[ch]' -print | sort)
 mapfile -t tidy_files < <(find fcgi sandbox-scripts -name '*.c' | sort)
-mapfile -t shells < <(find tests sandbox-scripts packaging debian .ci \
-	-name node_modules -prune -o -type f \( -name '*.sh' -o \
+mapfile -t shells < <(find tests sandbox-scripts packaging debian cgi .ci \
+	-name node_modules -prune -o -type f \( -name '*.sh' -o -name '*.cgi' -o \
 	-path .ci/run -o -name '*.p[or]*[mt]' \) -print | sort)
 
 tidy() {
