@@ -195,6 +195,25 @@ json_bytes(char **out, size_t *len, const struct cJSON *v)
 	return ST_OK;
 }
 
+size_t
+json_length(const struct cJSON *v)
+{
+	return json_is_string(v) ? strlen(v->valuestring) : 0;
+}
+
+size_t
+json_points(const struct cJSON *v)
+{
+	size_t n = 0;
+
+	if (!json_is_string(v))
+		return 0;
+	/* Each begins with a byte that is no continuation; so does NUL_MARK. */
+	for (const char *p = v->valuestring; *p != '\0'; p++)
+		n += ((unsigned char)*p & 0xc0) != 0x80;
+	return n;
+}
+
 enum status
 json_double(double *out, const struct cJSON *v)
 {

@@ -67,6 +67,11 @@ const char *json_string(const struct cJSON *v);
 enum status json_bytes(char **out, size_t *len, const struct cJSON *v)
     __attribute__((warn_unused_result));
 
+/* Of a string value: bytes of UTF-8, code points; NULs count. 0 if v is no
+ * string. */
+size_t json_length(const struct cJSON *v);
+size_t json_points(const struct cJSON *v);
+
 /* A number that is a whole one in 0..2^53 in any spelling (1e4, 10000.0).
  * ST_OK or ST_FORMAT. */
 enum status json_uint(uint64_t *out, const struct cJSON *v)

@@ -40,13 +40,19 @@ struct x402_requirement {
 	struct u256 amount;
 };
 
-/* What is sold: resource of the 402. Borrowed; only service_name may be
+/* What is sold: resource of the 402. Borrowed; only the last two may be
  * NULL. */
 struct x402_resource {
 	const char *url;
 	const char *description;
-	const char *service_name; /* at most 32 printable ASCII, or NULL */
+	const char *service_name; /* at most 32 printable ASCII */
+	/* JSON text, of version 1's elements in a 402. Not what is signed, so
+	 * facilitators are not told of it. */
+	const char *output_schema;
 };
+
+/* Append `resource` of version 2: the object. */
+void x402_put_resource(struct buf *out, const struct x402_resource *res);
 
 /* The v1 name of a CAIP-2 network ("base-sepolia"), only those that
  * x402-fetch accepts (x402.md 2.2), or NULL. */

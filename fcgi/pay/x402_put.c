@@ -111,6 +111,10 @@ put_v1(struct buf *out, const struct x402_requirement *req,
 	put_account(out, "payTo", req->network, req->pay_to, 1);
 	put_timeout(out);
 	put_account(out, "asset", req->network, req->asset, 1);
+	if (res->output_schema != NULL) {
+		json_key(out, "outputSchema");
+		buf_adds(out, res->output_schema);
+	}
 	put_extra(out, req, 1);
 	buf_addc(out, '}');
 }
@@ -142,6 +146,18 @@ x402_put_identifier(struct buf *out)
 }
 
 void
+x402_put_resource(struct buf *out, const struct x402_resource *res)
+{
+	buf_addc(out, '{');
+	put_member(out, "url", res->url, 2);
+	put_member(out, "description", res->description, 2);
+	put_member(out, "mimeType", MIME_TYPE, 2);
+	if (res->service_name != NULL)
+		put_member(out, "serviceName", res->service_name, 2);
+	buf_addc(out, '}');
+}
+
+void
 x402_put_required(struct buf *out, const struct x402_requirement *req, size_t n,
     const struct x402_resource *res, const char *error,
     const struct buf *extensions)
@@ -150,13 +166,7 @@ x402_put_required(struct buf *out, const struct x402_requirement *req, size_t n,
 	if (error != NULL)
 		put_member(out, "error", error, 2);
 	json_key(out, "resource");
-	buf_addc(out, '{');
-	put_member(out, "url", res->url, 2);
-	put_member(out, "description", res->description, 2);
-	put_member(out, "mimeType", MIME_TYPE, 2);
-	if (res->service_name != NULL)
-		put_member(out, "serviceName", res->service_name, 2);
-	buf_addc(out, '}');
+	x402_put_resource(out, res);
 	json_key(out, "accepts");
 	buf_addc(out, '[');
 	for (size_t i = 0; i < n; i++) {

@@ -8,11 +8,15 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "pay/x402.h"
+#include "web/bazaar.h"
 #include "web/dialect.h"
 #include "web/extensions.h"
 
 #define RESPONSE_BYTES (16u << 10) /* of JSON, the receipt included */
 #define RESPONSE_HEADER_BYTES (32u << 10)
+/* Of JSON in PAYMENT-REQUIRED: there are hops that refuse header lines over
+ * 8 KB (x402.md 1.11). Extensions give way, offers never. */
+#define REQUIRED_BYTES ((size_t)8000 / 4 * 3)
 
 void
 answer_put_error(struct buf *out, const struct fault *f)
@@ -120,6 +124,36 @@ answer_unsold(struct http_reply *a, const struct dialect *d)
 	answer_error_as(a, &f, d != NULL ? d->put_error : NULL);
 }
 
+/* The value of PAYMENT-REQUIRED, with as many extensions as it has room for,
+ * and the extensions of the body. */
+static void
+put_header(struct buf *out, struct buf *v1, const struct site *s,
+    const struct dialect *d, const struct x402_requirement *req, size_t n,
+    const struct x402_resource *res, const char *error)
+{
+	const struct extensions_sale sale = {
+		.site = s,
+		.dialect = d,
+		.req = req,
+		.n = n,
+		.resource_url = res->url,
+		.now = (uint64_t)time(NULL),
+	};
+	OWN_BUF struct buf json;
+	OWN_BUF struct buf more; /* extensions */
+
+	buf_init(&json, HTTP_HEADERS_BYTES / 2);
+	buf_init(&more, HTTP_HEADERS_BYTES / 4);
+	x402_put_required(&json, req, n, res, error, NULL);
+	extensions_put_required(&more, v1, &sale,
+	    json.len < REQUIRED_BYTES ? REQUIRED_BYTES - json.len : 0);
+	buf_clear(&json);
+	x402_put_required(&json, req, n, res, error, if_sound(&more));
+	hex_base64(out, json.data, json.len);
+	if (buf_status(&json) != ST_OK)
+		out->st = buf_status(&json);
+}
+
 void
 answer_required(struct http_reply *a, const struct site *s,
     const struct site_tier *t, const struct dialect *d, const struct fault *f)
@@ -128,10 +162,9 @@ answer_required(struct http_reply *a, const struct site *s,
 	size_t n = site_requirements(req, s, t);
 	struct x402_resource res;
 	char url[SITE_URL];
-	OWN_BUF struct buf json;
 	OWN_BUF struct buf header;
-	OWN_BUF struct buf more;    /* extensions */
-	OWN_BUF struct buf more_v1; /* the same in the body */
+	OWN_BUF struct buf v1; /* extensions there */
+	OWN_BUF struct buf schema;
 
 	if (n == 0 && f->st == ST_PAYMENT_REQUIRED) {
 		answer_unsold(a, d);
@@ -142,18 +175,16 @@ answer_required(struct http_reply *a, const struct site *s,
 		n = site_requirements_all(req, s, t);
 	site_resource(&res, url, s, d->path);
 	common(a, f);
-	buf_init(&json, HTTP_HEADERS_BYTES / 2);
 	buf_init(&header, HTTP_HEADERS_BYTES);
-	buf_init(&more, HTTP_HEADERS_BYTES / 4);
-	buf_init(&more_v1, HTTP_HEADERS_BYTES / 4);
-	extensions_put_required(
-	    &more, &more_v1, s, req, n, url, (uint64_t)time(NULL));
-	x402_put_required(&json, req, n, &res, f->message, if_sound(&more));
-	hex_base64(&header, json.data, json.len);
-	if (buf_status(&json) == ST_OK && buf_status(&header) == ST_OK)
+	buf_init(&v1, HTTP_HEADERS_BYTES / 4);
+	buf_init(&schema, HTTP_HEADERS_BYTES / 4);
+	put_header(&header, &v1, s, d, req, n, &res, f->message);
+	if (buf_status(&header) == ST_OK)
 		http_header(a, "PAYMENT-REQUIRED", buf_cstr(&header));
-	x402_put_required_v1(
-	    &a->body, req, n, &res, f->message, if_sound(&more_v1));
+	bazaar_put_v1(&schema, d, s);
+	if (if_sound(&schema) != NULL)
+		res.output_schema = buf_cstr(&schema);
+	x402_put_required_v1(&a->body, req, n, &res, f->message, if_sound(&v1));
 	json_key(&a->body, "details");
 	answer_put_error(&a->body, f);
 	buf_addc(&a->body, '}');

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "web/dialects/native.h"
+#include "web/member_schema.h"
 
 const struct dialect *const dialects[] = {
 	&native_dialect,
@@ -22,4 +23,23 @@ bool
 dialect_offered(const struct dialect *d, const struct site *s)
 {
 	return site_route(s, d->path) && request_base(d->form, s) != NULL;
+}
+
+void
+dialect_prices(uint64_t *least, uint64_t *most, const struct dialect *d,
+    const struct site *s)
+{
+	*least = request_base(d->form, s)->price_micros;
+	*most = d->form->flat == NULL ? s->tiers[s->n_tiers - 1].price_micros
+				      : *least;
+}
+
+void
+dialect_put_example(
+    struct buf *out, const struct dialect *d, const struct site *s)
+{
+	if (d->put_example != NULL)
+		d->put_example(out, s);
+	else
+		member_schema_json(out, d->body_example);
 }

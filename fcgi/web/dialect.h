@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/buf.h"
 #include "base/status.h"
@@ -33,13 +34,19 @@ struct dialect {
 	/* Append the body of an error; NULL: as answer_error() writes it. f is
 	 * fit to be told. */
 	void (*put_error)(struct buf *out, const struct fault *f);
+	bool receipt_in_body;
 	bool live; /* its answers can be had as they grow (stream.h) */
 
-	/* For documents. JSON text but for the summary, which is a sentence. */
+	/* For documents. JSON text, as member_schema_json() reads it, but for
+	 * the summary, which is a sentence. */
 	const char *summary;
-	const char *answer_schema; /* JSON Schema of the answer */
+	const char *answer_schema; /* JSON Schema of the answer; components of
+				    * openapi.json may be meant */
+	/* Of a body that any site takes; NULL: see put_example. */
 	const char *body_example;
-	const char *answer_example;
+	/* Append one that site s takes. */
+	void (*put_example)(struct buf *out, const struct site *s);
+	const char *answer_example; /* what matters of one */
 };
 
 /* All there are, NULL behind the last one. */
@@ -51,5 +58,14 @@ const struct dialect *dialect_of(const char *path);
 /* Is its route offered at the site: by the settings, and as far as the host's
  * memory holds a run of a flat price? */
 bool dialect_offered(const struct dialect *d, const struct site *s);
+
+/* The lowest and the highest price of its route, in millionths of a dollar, at
+ * a site that offers it. */
+void dialect_prices(uint64_t *least, uint64_t *most, const struct dialect *d,
+    const struct site *s);
+
+/* Append a body, JSON text, that the site takes. */
+void dialect_put_example(
+    struct buf *out, const struct dialect *d, const struct site *s);
 
 #endif

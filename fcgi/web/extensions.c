@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/own.h"
+#include "web/bazaar.h"
 
 /* What both versions of a 402 are made from: each requirement is signed
  * once. */
@@ -14,11 +15,10 @@ struct offers {
 };
 
 static bool
-sign_all(struct offers *o, const struct site *s,
-    const struct x402_requirement *req, const char *resource_url,
-    uint64_t valid_until)
+sign_all(struct offers *o, const struct extensions_sale *sale)
 {
-	const struct offer_issuer by = { .keys = s->keys, .did = s->did };
+	const struct offer_issuer by = { .keys = sale->site->keys,
+		.did = sale->site->did };
 
 	o->of = calloc(o->n, sizeof(o->of[0]));
 	o->index = calloc(o->n, sizeof(o->index[0]));
@@ -26,7 +26,8 @@ sign_all(struct offers *o, const struct site *s,
 		return false;
 	for (size_t i = 0; i < o->n; i++) {
 		buf_init(&o->of[i], OFFER_BYTES);
-		offer_sign(&o->of[i], &by, &req[i], resource_url, valid_until);
+		offer_sign(&o->of[i], &by, &sale->req[i], sale->resource_url,
+		    sale->now + X402_MAX_TIMEOUT);
 	}
 	return true;
 }
@@ -41,37 +42,62 @@ offers_free(struct offers *o)
 }
 
 static void
-put(struct buf *out, struct offers *o, const struct x402_requirement *req,
-    int version)
+put_offers(struct buf *out, struct offers *o,
+    const struct extensions_sale *sale, int version)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < o->n; i++)
-		if (x402_put_fits(req, i, version))
+		if (x402_put_fits(sale->req, i, version))
 			o->index[n++] = i;
-	buf_addc(out, '{');
 	json_key(out, OFFER_KEY);
 	offer_put(out, o->of, o->index, n);
+}
+
+/* o NULL: without offers. */
+static void
+put_v2(struct buf *out, struct offers *o, const struct extensions_sale *sale,
+    bool with_bazaar)
+{
+	buf_clear(out);
+	buf_addc(out, '{');
+	if (o != NULL)
+		put_offers(out, o, sale, 2);
 	/* Version 1 has no place in a payment for it to come back in. */
-	if (version == 2)
-		x402_put_identifier(out);
+	x402_put_identifier(out);
+	if (with_bazaar) {
+		json_key(out, BAZAAR_KEY);
+		bazaar_put(out, sale->dialect, sale->site);
+	}
 	buf_addc(out, '}');
 }
 
-void
-extensions_put_required(struct buf *v2, struct buf *v1, const struct site *s,
-    const struct x402_requirement *req, size_t n, const char *resource_url,
-    uint64_t now)
+static bool
+fits(const struct buf *out, size_t room)
 {
-	struct offers o = { .n = n };
+	return buf_status(out) == ST_OK && out->len <= room;
+}
 
-	if (sign_all(&o, s, req, resource_url, now + X402_MAX_TIMEOUT)) {
-		put(v2, &o, req, 2);
-		put(v1, &o, req, 1);
-	} else {
+void
+extensions_put_required(struct buf *v2, struct buf *v1,
+    const struct extensions_sale *sale, size_t room)
+{
+	struct offers o = { .n = sale->n };
+
+	if (!sign_all(&o, sale)) {
 		v2->st = ST_NOMEM;
 		v1->st = ST_NOMEM;
+		offers_free(&o);
+		return;
 	}
+	put_v2(v2, &o, sale, true);
+	if (!fits(v2, room))
+		put_v2(v2, NULL, sale, true);
+	if (!fits(v2, room))
+		put_v2(v2, NULL, sale, false);
+	buf_addc(v1, '{');
+	put_offers(v1, &o, sale, 1);
+	buf_addc(v1, '}');
 	offers_free(&o);
 }
 

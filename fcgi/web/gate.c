@@ -136,6 +136,10 @@ static const struct route {
 	{ "/quote", "POST", route_quote },
 	{ "/health", "GET", route_health },
 	{ "/version", "GET", route_version },
+	{ "/openapi.json", "GET", discovery_openapi },
+	{ "/.well-known/x402", "GET", discovery_manifest },
+	{ "/.well-known/x402.json", "GET", discovery_manifest },
+	{ "/llms.txt", "GET", discovery_llms },
 	{ "/.well-known/did.json", "GET", discovery_did },
 	/* Where the public URL has a path, its DID resolves to PATH/did.json,
 	 * of which the web server takes PATH away. */
@@ -153,9 +157,10 @@ preflight(struct http_reply *a, const char *allow)
 	a->status = 204;
 	http_header(a, "Access-Control-Allow-Methods", allow);
 	http_header(a, "Access-Control-Allow-Headers",
-	    "Content-Type, PAYMENT-SIGNATURE, X-PAYMENT, "
-	    "Access-Control-Expose-Headers, Authorization, Idempotency-Key, "
-	    "Accept");
+	    "Content-Type, Content-Encoding, Accept, PAYMENT-SIGNATURE, "
+	    "X-PAYMENT, Idempotency-Key, Request-Id, If-None-Match, "
+	    "Access-Control-Expose-Headers, Authorization, "
+	    "MCP-Protocol-Version, Mcp-Session-Id, Last-Event-ID");
 	http_header(a, "Access-Control-Max-Age", "86400");
 	http_header(a, "Allow", allow);
 }

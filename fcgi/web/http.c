@@ -389,13 +389,14 @@ put_overflow(struct http_reply *a)
 static void
 send_whole(struct http_request *q, struct http_reply *a)
 {
-	bool bodyless = a->status == 204 || strcmp(q->method, "HEAD") == 0;
+	bool empty = a->status == 204 || a->status == 304;
+	bool bodyless = empty || strcmp(q->method, "HEAD") == 0;
 	char len[32];
 
 	if (buf_status(&a->headers) != ST_OK || buf_status(&a->body) != ST_OK)
 		put_overflow(a);
 	snprintf(len, sizeof(len), "%zu", a->body.len);
-	if (a->status != 204)
+	if (!empty)
 		http_header(a, "Content-Length", len);
 	begin(q, a->status, &a->headers);
 	outlet_send(&q->conn->out, buf_cstr(&a->body),

@@ -83,9 +83,10 @@ void http_reply_free(struct http_reply *a);
 void http_header(struct http_reply *a, const char *name, const char *value);
 
 /* Send the answer with the headers that every answer carries (Request-Id,
- * CORS) and end the request. The body is left out for HEAD and 204. A reply
- * that overflowed its buffers becomes a plain 500. False if the web server is
- * gone, or took nothing for outlet.h's times; nothing else follows from that.
+ * CORS) and end the request. The body is left out for HEAD, 204 and 304. A
+ * reply that overflowed its buffers becomes a plain 500. False if the web
+ * server is gone, or took nothing for outlet.h's times; nothing else follows
+ * from that.
  */
 bool http_send(struct http_request *q, struct http_reply *a);
 

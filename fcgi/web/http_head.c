@@ -21,6 +21,7 @@ reason_phrase(int status)
 		{ 200, "OK" },
 		{ 202, "Accepted" },
 		{ 204, "No Content" },
+		{ 304, "Not Modified" },
 		{ 400, "Bad Request" },
 		{ 402, "Payment Required" },
 		{ 404, "Not Found" },

@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 #include "box/job.h"
+#include "web/member.h"
 #include "web/site.h"
 
 /* Ranges of a limit at a site for a runtime (NULL: not known yet). */
@@ -22,25 +23,20 @@ struct request_range {
 void request_ranges(struct request_range out[REQUEST_LIMITS],
     const struct site *s, const struct conf_runtime *rt);
 
-struct cJSON;
 struct request_work; /* web/request_work.h */
-
-struct request_member {
-	const char *name;
-	bool required;	    /* but not in a quote */
-	const char *schema; /* JSON Schema, the text of an object */
-	enum status (*read)(struct request_work *p, const struct cJSON *v);
-};
 
 /* What a dialect's bodies are: the table that they are read by, and that the
  * documents are made from. */
 struct request_form {
-	const struct request_member *members;
+	const struct member *members;
 	size_t n_members;
 	bool strict; /* unknown members are refused */
 	/* The dialect's name where it has one flat price (site_flat()); NULL:
 	 * the limits make the tier, and the tier is the price. */
 	const char *flat;
+	/* Append keywords of the schema that join several members, each with a
+	 * comma before it; NULL: none. */
+	void (*put_more)(struct buf *out, const struct site *s);
 	/* Once all members are read: what they leave open, and the tier. */
 	enum status (*finish)(
 	    struct request_work *p, const struct site_tier **tier);

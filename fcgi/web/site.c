@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/buf.h"
 #include "web/site_tiers.h"
@@ -126,6 +127,7 @@ site_make(struct site *out, const struct site_common *c,
 	enum status st;
 
 	out->base = c->conf;
+	out->made_at = (uint64_t)time(NULL);
 	st = conf_site_resolve(&out->conf, c->conf, get, ctx, &out->broken);
 	if (st == ST_OK)
 		st = build(c, out, &out->broken);
@@ -211,4 +213,5 @@ site_resource(struct x402_resource *out, char *url, const struct site *s,
 	out->url = url;
 	out->description = s->conf.description;
 	out->service_name = s->conf.name;
+	out->output_schema = NULL;
 }

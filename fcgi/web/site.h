@@ -28,6 +28,7 @@ struct site_tier {
 struct site {
 	struct conf_site conf;
 	const struct conf *base;
+	uint64_t made_at; /* Unix seconds: its settings are not older */
 	struct accept accepts[ACCEPT_MAX]; /* in order of preference */
 	size_t n_accepts;
 	const struct keyring *keys;

@@ -12,6 +12,10 @@ const ROUTES = {
   "/quote": "POST",
   "/health": "GET",
   "/version": "GET",
+  "/openapi.json": "GET",
+  "/llms.txt": "GET",
+  "/.well-known/x402": "GET",
+  "/.well-known/x402.json": "GET",
   "/.well-known/did.json": "GET",
   "/.well-known/jwks.json": "GET",
 };

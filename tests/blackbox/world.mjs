@@ -31,6 +31,8 @@ const SITES = [
   { name: "owner", set: { public_url: "https://owner.example", pay_to: OWNER, prices: "small=0.002", runtimes: "python3", tiers: "small large" } },
   { name: "twin", set: { public_url: "https://twin.example" } },
   { name: "quotesOnly", set: { public_url: "https://quotes.example", routes: "/quote" } },
+  { name: "narrow", set: { public_url: "https://narrow.example", routes: "/execute", runtimes: "node", tiers: "small" } },
+  { name: "mistaken", set: { public_url: "https://mistaken.example", prices: "small=free" } },
   { name: "broken", set: { public_url: "https://broken.example", pay_to: "nonsense" } },
   { name: "daring", params: { TOLLBOX_STATE_DIR: "/tmp" } },
   { name: "itself", setAt: (port) => ({ public_url: `http://127.0.0.1:${port}` }) },

@@ -25,7 +25,7 @@ case ${1:-test} in
 demo) wanted=("${demo[@]}") npm=(devnet) ;;
 package) wanted=("${demo[@]}" "${package[@]}") npm=() ;;
 bench) wanted=("${demo[@]}" "${bench[@]}") npm=(devnet) ;;
-test) wanted=("${demo[@]}" "${tests[@]}") npm=(devnet solc v1) ;;
+test) wanted=("${demo[@]}" "${tests[@]}") npm=(devnet discovery solc v1) ;;
 *)
 	echo "usage: deps.sh [demo|package|bench|test]" >&2
 	exit 2

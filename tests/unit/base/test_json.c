@@ -76,6 +76,31 @@ big_texts_take_linear_time(void **state)
 	assert_in_range(io_now_ms() - start, 0, 60000);
 }
 
+/* In bytes of UTF-8 and in code points; a NUL is one of each. */
+static void
+lengths(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t bytes, points;
+	} table[] = {
+		{ "\"\"", 0, 0 },
+		{ "\"abc\"", 3, 3 },
+		{ "\"\\u00e9\\u20ac\\ud83d\\ude00\"", 9, 3 },
+		{ "\"a\\u0000\\u00e9\"", 4, 3 },
+		{ "7", 0, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct cJSON *v = good(table[i].text);
+
+		assert_int_equal(json_length(v), table[i].bytes);
+		assert_int_equal(json_points(v), table[i].points);
+		json_free(v);
+	}
+}
+
 static void
 tree_is_readable(void **state)
 {
@@ -399,6 +424,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(big_texts_take_linear_time),
+		cmocka_unit_test(lengths),
 		cmocka_unit_test(tree_is_readable),
 		cmocka_unit_test(nothing_is_read_from_null),
 		cmocka_unit_test(strings_are_decoded),

@@ -70,8 +70,10 @@ required(void **state)
 	assert_non_null(strstr(buf_cstr(&a.headers), "no-store"));
 	v2 = header_json(&a.headers, "PAYMENT-REQUIRED");
 	names_are(v2, "x402Version error resource accepts extensions");
+	names_are(json_get(v2, "extensions"),
+	    "offer-receipt payment-identifier bazaar");
 	names_are(
-	    json_get(v2, "extensions"), "offer-receipt payment-identifier");
+	    json_get(json_get(v2, "extensions"), "bazaar"), "info schema");
 	e = json_first(json_get(v2, "accepts"));
 	names_are(
 	    e, "scheme network amount asset payTo maxTimeoutSeconds extra");
@@ -86,6 +88,7 @@ required(void **state)
 	v1 = parsed(&a.body);
 	names_are(v1, "x402Version error accepts extensions details");
 	e = json_first(json_get(v1, "accepts"));
+	names_are(json_get(e, "outputSchema"), "input output");
 	assert_string_equal(
 	    json_string(json_get(e, "maxAmountRequired")), "5000");
 	assert_string_equal(
