@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/jcs.h"
 #include "base/json.h"
 #include "base/utf8.h"
 
@@ -92,17 +93,24 @@ check_string(const struct member *m, const struct cJSON *v, struct fault *f)
 	return check_form(m, m->form, json_string(v), f);
 }
 
+/* A number with a range is a limit. */
 static enum status
 check_number(const struct member *m, const struct cJSON *v, struct fault *f)
 {
 	double d = 0;
+	struct buf shown;
 
 	if (json_double(&d, v) == ST_OK && d >= (double)m->min &&
-	    (m->max == 0 || d <= (double)m->max))
+	    d <= (double)m->max)
 		return ST_OK;
-	return fault_set(f, ST_SANDBOX_INVALID_REQUEST,
-	    "%s must be from %llu to %llu", m->name, (unsigned long long)m->min,
+	buf_init(&shown, 64);
+	jcs_write(&shown, v);
+	fault_set(f, ST_RUNTIME_LIMIT_OUT_OF_RANGE,
+	    "%s is %s; it must be a number from %llu to %llu", m->name,
+	    buf_cstr(&shown), (unsigned long long)m->min,
 	    (unsigned long long)m->max);
+	buf_free(&shown);
+	return ST_RUNTIME_LIMIT_OUT_OF_RANGE;
 }
 
 static enum status

@@ -28,7 +28,7 @@ struct member_form {
 enum member_type {
 	MEMBER_STRING,
 	MEMBER_BOOLEAN,
-	MEMBER_NUMBER,	/* any number from min to max */
+	MEMBER_NUMBER,	/* any number from min to max, fractions too */
 	MEMBER_STRINGS, /* an array of strings */
 	MEMBER_TEXTS,	/* an object: name -> string */
 	MEMBER_FILES,	/* an object: path -> string or {"base64": string} */
@@ -65,8 +65,9 @@ struct member {
 };
 
 /* Is v what m says, but for what take() looks at? ST_OK;
- * ST_REQUEST_MALFORMED (wrong type) or ST_SANDBOX_INVALID_REQUEST (against its
- * rule), with f naming the member. */
+ * ST_REQUEST_MALFORMED (wrong type), ST_RUNTIME_LIMIT_OUT_OF_RANGE (a number)
+ * or ST_SANDBOX_INVALID_REQUEST (against its rule), with f naming the member.
+ */
 enum status member_check(const struct member *m, const struct cJSON *v,
     struct fault *f) __attribute__((warn_unused_result));
 

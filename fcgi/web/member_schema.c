@@ -1,10 +1,16 @@
 #include "web/member_schema.h"
 
+#include <string.h>
+
 #include "base/json.h"
 
 void
 member_schema_json(struct buf *out, const char *text)
 {
+	if (strchr(text, '"') != NULL) {
+		buf_adds(out, text);
+		return;
+	}
 	for (const char *p = text; *p != '\0'; p++)
 		buf_addc(out, *p == '\'' ? '"' : *p);
 }
@@ -81,8 +87,7 @@ put_rules(struct buf *out, const struct member *m)
 		break;
 	case MEMBER_NUMBER:
 		put_number(out, "minimum", m->min);
-		if (m->max != 0)
-			put_number(out, "maximum", m->max);
+		put_number(out, "maximum", m->max);
 		break;
 	case MEMBER_STRINGS:
 		json_key(out, "items");

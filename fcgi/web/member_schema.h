@@ -22,8 +22,8 @@ void member_schema_put(struct buf *out, const struct request_form *form,
 void member_schema_put_fields(
     struct buf *out, const struct request_form *form, const struct site *s);
 
-/* Append JSON that is written with ' in place of ", for reading's sake; it
- * holds no ' of its own. */
+/* Append JSON text; one without any " may be written with ' in its place, for
+ * reading's sake, and then holds no other '. */
 void member_schema_json(struct buf *out, const char *text);
 
 #endif
