@@ -48,7 +48,11 @@ install-files: all man
 		packaging/apparmor/tollbox
 	install -D -m 644 -t $(NGINXDIR) \
 		nginx/tollbox.conf nginx/tollbox-pass.conf \
-		nginx/tollbox-server.conf
+		nginx/tollbox-server.conf nginx/tollbox-page.conf
+	install -D -m 644 -t $(DESTDIR)/usr/share/tollbox/page \
+		nginx/page/index.html
+	install -D -m 644 -t $(DESTDIR)/usr/share/tollbox/page/tollbox-page \
+		nginx/page/tollbox-page/*
 	install -D -m 644 -t $(APACHEDIR) apache/*.conf
 	install -D -m 644 -t $(DESTDIR)/usr/share/tollbox/errors \
 		apache/errors/*.json

@@ -19,13 +19,14 @@ package=(debhelper dpkg-dev debootstrap lintian mandoc)
 bench=(libcmocka-dev r-base-core)
 tests=("${bench[@]}" libfcgi-bin fcgiwrap apache2-bin clang clang-format clang-tidy
 	libclang-rt-14-dev cppcheck shellcheck
-	python3-numpy python3-matplotlib perl mandoc)
+	python3-numpy python3-matplotlib perl mandoc
+	chromium fonts-liberation)
 
 case ${1:-test} in
 demo) wanted=("${demo[@]}") npm=(devnet) ;;
 package) wanted=("${demo[@]}" "${package[@]}") npm=() ;;
 bench) wanted=("${demo[@]}" "${bench[@]}") npm=(devnet) ;;
-test) wanted=("${demo[@]}" "${tests[@]}") npm=(devnet discovery solc v1) ;;
+test) wanted=("${demo[@]}" "${tests[@]}") npm=(devnet discovery solc v1 browser) ;;
 *)
 	echo "usage: deps.sh [demo|package|bench|test]" >&2
 	exit 2

@@ -46,5 +46,6 @@ check existing 'server {
 			try_files $uri =404;
 		}
 		include tollbox.conf;
+		include tollbox-page.conf;
 		set $tollbox_pay_to 0x70997970C51812dc3A010C7d01b50e0d17dc79C8;
 	}'

@@ -116,6 +116,9 @@ make_certificate() {
 stage() {
 	local runtime
 	install -D -m 755 "$build/sandbox-init" "$dir/lib/sandbox-init"
+	install -D -m 644 -t "$dir/page" "$root"/nginx/page/*.*
+	install -D -m 644 -t "$dir/page/tollbox-page" \
+		"$root"/nginx/page/tollbox-page/*
 	for runtime in "$root"/sandbox-scripts/*/; do
 		install -d "$dir/lib/runtimes/$(basename "$runtime")"
 		install -m 644 "$runtime"/* \
@@ -177,7 +180,8 @@ write_conf() {
 
 write_nginx() {
 	local file
-	for file in tollbox.conf tollbox-pass.conf tollbox-server.conf; do
+	for file in tollbox.conf tollbox-pass.conf tollbox-server.conf \
+		tollbox-page.conf; do
 		ln -s "$root/nginx/$file" "$dir/$file"
 	done
 	cat >"$dir/tollbox-site.conf" <<-EOF
@@ -187,6 +191,8 @@ write_nginx() {
 		ssl_certificate $dir/cert.pem;
 		ssl_certificate_key $dir/key.pem;
 		set \$tollbox_backend unix:$socket;
+		include tollbox-page.conf;
+		set \$tollbox_page $dir/page;
 	EOF
 	cat >"$dir/nginx.conf" <<-EOF
 		user www-data;

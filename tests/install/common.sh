@@ -84,8 +84,16 @@ write_site() {
 				try_files \$uri \$uri/ =404;
 			}
 			include tollbox.conf;
+			include tollbox-page.conf;
 		}
 	EOF
+}
+
+page_is_there() {
+	curl -s --cacert /root/cert.pem "$site/" >page &&
+		says 'Run a program' page &&
+		curl -sf --cacert /root/cert.pem -o page.js \
+			"$site/tollbox-page/page.js" && test -s page.js
 }
 
 # What the cheapest run costs, without the dollar.

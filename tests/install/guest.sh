@@ -106,6 +106,7 @@ set_up() {
 	check 'nginx takes the include' nginx -t -q
 	nginx
 	check 'the unit'\''s command serves, with the unit'\''s rights' start
+	check 'the page for people' page_is_there
 	check 'a paid run by the official client' buyer pay first
 	check 'its stored answer' buyer again first
 }
@@ -187,7 +188,7 @@ removed() {
 	check 'and knows who paid' buyer again first
 	check 'it stops' stop
 
-	sed -i '/include tollbox.conf/d' /etc/nginx/sites-enabled/site
+	sed -i '/include tollbox/d' /etc/nginx/sites-enabled/site
 	check 'apt purges it' apt purge.log purge tollbox
 	check 'the settings are gone' gone /etc/tollbox
 	check 'nginx'\''s files are gone' gone /etc/nginx/tollbox.conf
