@@ -7,7 +7,7 @@ import { startStack } from "../../harness/stack.mjs";
 import { startBrowser } from "./browser.mjs";
 
 const [folder = "."] = process.argv.slice(2);
-const VIEWS = [["light", { width: 1000 }], ["dark", { width: 1000, dark: true }], ["narrow", { width: 390, height: 844 }]];
+const VIEWS = [["light", { width: 1040 }], ["dark", { width: 1040, dark: true }], ["narrow", { width: 390, height: 844 }]];
 
 const stack = await startStack({ env: { TOLLBOX_PORT: "0", TOLLBOX_TLS_PORT: "0" }, stderr: "ignore" });
 const browser = await startBrowser();
