@@ -131,6 +131,7 @@ struct conf_chain {
 struct conf_site {
 	char *name;	   /* service name for people */
 	char *description; /* at most CONF_DESCRIPTION characters */
+	char *contact;	   /* mail address or URL, for catalogues; or NULL */
 	char *public_url;  /* no trailing slash; required by serve */
 	char *pay_to;
 	char *network; /* CAIP-2 */

@@ -183,6 +183,22 @@ conf_form_service_name(const char *value)
 	return "must be at most 32 printable ASCII characters";
 }
 
+/* What OpenAPI takes as info.contact's email or url. */
+const char *
+conf_form_contact(const char *value)
+{
+	static const char word[] = LOWER UPPER DIGITS ".-_+";
+	size_t n = strspn(value, word);
+
+	if (conf_form_url(value) == NULL)
+		return NULL;
+	if (n > 0 && value[n] == '@' && value[n + 1] != '\0' &&
+	    value[0] != '.' && value[n - 1] != '.' &&
+	    strspn(value + n + 1, word) == strlen(value + n + 1))
+		return NULL;
+	return "must be a mail address or an http(s) URL";
+}
+
 const char *
 conf_form_cidr(const char *value)
 {

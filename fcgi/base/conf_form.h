@@ -35,6 +35,7 @@ const char *conf_form_proxy(const char *value); /* http://HOST:PORT */
 const char *conf_form_rootfs(const char *value);
 const char *conf_form_route(const char *value);
 const char *conf_form_service_name(const char *value);
+const char *conf_form_contact(const char *value);
 const char *conf_form_socket(const char *value);
 const char *conf_form_store(const char *value);
 const char *conf_form_url(const char *value);

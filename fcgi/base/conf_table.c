@@ -112,6 +112,8 @@ const struct conf_table_key conf_table_keys[] = {
 	{ "description", CONF_TABLE_SITE, CONF_TABLE_TEXT, SITE(description),
 	    GATE | CONF_TABLE_EMPTY, "TOLLBOX_DESCRIPTION",
 	    "Run code in a sandbox", 0, 0, conf_form_description },
+	{ "contact", CONF_TABLE_SITE, CONF_TABLE_TEXT, SITE(contact), GATE,
+	    "TOLLBOX_CONTACT", NULL, 0, 0, conf_form_contact },
 	{ "public_url", CONF_TABLE_SITE, CONF_TABLE_TEXT, SITE(public_url),
 	    LOCATION, "TOLLBOX_PUBLIC_URL", NULL, 0, 0, conf_form_url },
 	{ "pay_to", CONF_TABLE_SITE, CONF_TABLE_TEXT, SITE(pay_to), LOCATION,

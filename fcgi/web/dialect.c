@@ -38,6 +38,8 @@ void
 dialect_put_example(
     struct buf *out, const struct dialect *d, const struct site *s)
 {
+	if (d->rpc)
+		d = dialects[0];
 	if (d->put_example != NULL)
 		d->put_example(out, s);
 	else

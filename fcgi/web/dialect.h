@@ -36,9 +36,11 @@ struct dialect {
 	void (*put_error)(struct buf *out, const struct fault *f);
 	bool receipt_in_body;
 	bool live; /* its answers can be had as they grow (stream.h) */
+	bool rpc;  /* it comes in the calls of MCP (mcp.h), not by itself */
 
-	/* For documents. JSON text, as member_schema_json() reads it, but for
-	 * the summary, which is a sentence. */
+	/* For documents; of an rpc one only the summary, since what it takes
+	 * and gives is the first dialect's. JSON text, as member_schema_json()
+	 * reads it, but for the summary, which is a sentence. */
 	const char *summary;
 	const char *answer_schema; /* JSON Schema of the answer; components of
 				    * openapi.json may be meant */

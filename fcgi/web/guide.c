@@ -51,8 +51,12 @@ put_paid_list(struct buf *out, const struct site *s)
 
 		if (!dialect_offered(d, s))
 			continue;
-		buf_addf(out, "- `POST %s%s`: %s; ", s->conf.public_url,
-		    d->path, d->summary);
+		if (d->rpc)
+			buf_addf(out, "- %s%s: %s; ", s->conf.public_url,
+			    d->path, d->summary);
+		else
+			buf_addf(out, "- `POST %s%s`: %s; ", s->conf.public_url,
+			    d->path, d->summary);
 		put_price(out, d, s);
 		buf_adds(out, " a call.\n");
 	}
@@ -127,7 +131,7 @@ put_examples(struct buf *out, const struct site *s)
 	for (size_t i = 0; dialects[i] != NULL; i++) {
 		const struct dialect *d = dialects[i];
 
-		if (!dialect_offered(d, s))
+		if (!dialect_offered(d, s) || d->rpc)
 			continue;
 		buf_addf(out, "`POST %s`\n\n```json\n", d->path);
 		dialect_put_example(out, d, s);

@@ -26,6 +26,26 @@ put_accepts(struct buf *out, const struct site *s, const struct site_tier *t,
 	buf_addc(out, ']');
 }
 
+/* How it is called and what comes back. */
+static void
+put_call(struct buf *out, const struct dialect *d, const struct site *s)
+{
+	json_key(out, "input");
+	if (d->rpc)
+		member_schema_json(out,
+		    "{'toolName':'execute','transport':'streamable-http',"
+		    "'inputSchema':");
+	else
+		member_schema_json(
+		    out, "{'method':'POST','bodyType':'json','body':");
+	member_schema_put(out, d->form, s, MEMBER_SCHEMA_WHOLE);
+	member_schema_json(
+	    out, "},'output':{'mimeType':'application/json','example':");
+	member_schema_json(
+	    out, d->rpc ? dialects[0]->answer_example : d->answer_example);
+	buf_addc(out, '}');
+}
+
 static void
 put_item(struct buf *out, const struct dialect *d, const struct site *s)
 {
@@ -37,15 +57,11 @@ put_item(struct buf *out, const struct dialect *d, const struct site *s)
 	buf_addc(out, '{');
 	json_key(out, "resource");
 	x402_put_resource(out, &res);
-	member_schema_json(out, ",'type':'http'");
+	json_key(out, "type");
+	json_put_string(out, d->rpc ? "mcp" : "http");
 	put_accepts(out, s, request_base(d->form, s), &res);
-	json_key(out, "input");
-	member_schema_json(out, "{'method':'POST','bodyType':'json','body':");
-	member_schema_put(out, d->form, s, MEMBER_SCHEMA_WHOLE);
-	member_schema_json(
-	    out, "},'output':{'mimeType':'application/json','example':");
-	member_schema_json(out, d->answer_example);
-	buf_adds(out, "}}");
+	put_call(out, d, s);
+	buf_addc(out, '}');
 }
 
 void
@@ -56,8 +72,9 @@ manifest_put(struct buf *out, const struct site *s)
 	buf_init(&guide, GUIDE_BYTES);
 	guide_put_brief(&guide, s);
 	member_schema_json(out, "{'version':1,'x402Version':2,'resources':[");
+	/* Readers expect a 402 of each, which MCP never answers. */
 	for (size_t i = 0; dialects[i] != NULL; i++) {
-		if (!dialect_offered(dialects[i], s))
+		if (!dialect_offered(dialects[i], s) || dialects[i]->rpc)
 			continue;
 		json_sep(out);
 		guide_put_link(out, s, dialects[i]->path);

@@ -113,6 +113,18 @@ put_paid(struct buf *out, const struct dialect *d, const struct site *s)
 	buf_adds(out, "}}}");
 }
 
+/* MCP asks for money in its own answers: by itself the route is free. */
+static void
+put_rpc(struct buf *out, const struct dialect *d)
+{
+	json_key(out, d->path);
+	member_schema_json(out, "{'post':{'tags':['mcp'],'security':[]");
+	put_operation_id(out, d->path);
+	put_text(out, "summary", d->summary);
+	openapi_parts_put_rpc(out);
+	buf_adds(out, "}}");
+}
+
 /* ---- free routes ---- */
 
 static void
@@ -143,7 +155,8 @@ put_quote(struct buf *out, const struct site *s)
 	    "{'application/json':{'schema':{'anyOf':[");
 	for (size_t i = 0; dialects[i] != NULL; i++) {
 		/* Of the first one where none is named, offered or not. */
-		if (i > 0 && !dialect_offered(dialects[i], s))
+		if (i > 0 &&
+		    (dialects[i]->rpc || !dialect_offered(dialects[i], s)))
 			continue;
 		json_sep(out);
 		member_schema_put(
@@ -169,6 +182,14 @@ put_info(struct buf *out, const struct site *s)
 	put_text(out, "title", s->conf.name != NULL ? s->conf.name : "Tollbox");
 	put_text(out, "version", TOLLBOX_VERSION);
 	put_text(out, "description", s->conf.description);
+	if (s->conf.contact != NULL) {
+		json_key(out, "contact");
+		buf_addc(out, '{');
+		put_text(out,
+		    strstr(s->conf.contact, "://") != NULL ? "url" : "email",
+		    s->conf.contact);
+		buf_addc(out, '}');
+	}
 	put_text(out, "x-guidance", buf_cstr(&guide));
 	buf_addc(out, '}');
 }
@@ -183,11 +204,16 @@ openapi_put(struct buf *out, const struct site *s)
 	json_put_string(out, s->conf.public_url);
 	member_schema_json(out, "}],'x-agentcash-guidance':{'llmsTxtUrl':");
 	guide_put_link(out, s, "/llms.txt");
-	member_schema_json(
-	    out, "},'tags':[{'name':'paid'},{'name':'free'}],'paths':{");
-	for (size_t i = 0; dialects[i] != NULL; i++)
-		if (dialect_offered(dialects[i], s))
+	member_schema_json(out, "},'tags':[{'name':'paid'},{'name':'free'},{'"
+				"name':'mcp'}],'paths':{");
+	for (size_t i = 0; dialects[i] != NULL; i++) {
+		if (!dialect_offered(dialects[i], s))
+			continue;
+		if (dialects[i]->rpc)
+			put_rpc(out, dialects[i]);
+		else
 			put_paid(out, dialects[i], s);
+	}
 	if (site_route(s, "/quote"))
 		put_quote(out, s);
 	openapi_parts_put_free(out);

@@ -105,6 +105,27 @@ openapi_parts_put_quote(struct buf *out)
 	    "{'$ref':'#/components/schemas/Requirement'}}}}}}}");
 }
 
+void
+openapi_parts_put_rpc(struct buf *out)
+{
+	static const int http[] = { 400, 413, 415, 429, 500, 503 };
+
+	member_schema_json(out,
+	    ",'requestBody':{'required':true,'content':{'application/json':"
+	    "{'schema':{'type':'object','required':['jsonrpc','method'],"
+	    "'properties':{'jsonrpc':{'const':'2.0'},"
+	    "'id':{'type':['string','integer']},'method':{'type':'string'},"
+	    "'params':{'type':'object'}}}}}},"
+	    "'responses':{'200':{'description':'The answer of JSON-RPC. "
+	    "Where a tool is to be paid, its result says what.','content':{"
+	    "'application/json':{'schema':{'type':'object',"
+	    "'required':['jsonrpc','id']}},"
+	    "'text/event-stream':{'schema':{'type':'string'}}}},"
+	    "'202':{'description':'A notification was taken.'}");
+	put_refusals(out, http, sizeof(http) / sizeof(http[0]), "Error");
+	buf_addc(out, '}');
+}
+
 /* ---- free reads ---- */
 
 static const struct read {

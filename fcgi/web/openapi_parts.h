@@ -15,6 +15,8 @@ void openapi_parts_put_refusals(struct buf *out, bool own_body);
 /* Append the answer of /quote, and to its `responses` its refusals. */
 void openapi_parts_put_quote(struct buf *out);
 void openapi_parts_put_free_refusals(struct buf *out);
+/* Append to the operation of MCP its `requestBody` and `responses`. */
+void openapi_parts_put_rpc(struct buf *out);
 /* Append to `paths` the free reads that every site has. */
 void openapi_parts_put_free(struct buf *out);
 /* Append the value of `components`. */

@@ -59,6 +59,8 @@ export default async function discovery(test, world) {
   const document = await documentAt();
   const paidIn = (doc) => Object.keys(doc.paths).filter((path) => doc.paths[path].post?.["x-payment-info"]);
   const paid = paidIn(document);
+  /** Paid, but not by a 402. */
+  const calls = Object.keys(document.paths).filter((path) => document.paths[path].post?.tags.includes("mcp"));
   const requestOf = (path, doc = document) => doc.paths[path].post.requestBody.content["application/json"];
   const unpaid = async (path, body, base) => {
     const answer = await send({ path, body, base });
@@ -83,7 +85,7 @@ export default async function discovery(test, world) {
   });
 
   await test("it lists every route that is served, and no other", async () => {
-    const routes = [...paid, "/quote", "/health", "/version", ...DOCUMENTS.filter((path) => path !== "/openapi.json")];
+    const routes = [...paid, ...calls, "/quote", "/health", "/version", ...DOCUMENTS.filter((path) => path !== "/openapi.json")];
     assert.deepEqual(Object.keys(document.paths).sort(), routes.sort());
     assert.ok(paid.includes("/execute"));
   });
@@ -175,9 +177,8 @@ export default async function discovery(test, world) {
     assert.ok(found.endpoints.every(({ authMode }) => authMode === "paid" || authMode === "unprotected"));
     assert.ok(found.guidanceTokens > 100 && found.guidance.length <= 4000);
     const openapi = (await reader.getOpenAPI(base)).unwrapOr(null);
-    // A contact is the operator's to give; there is no setting for it.
-    const warnings = reader.getWarningsForOpenAPI(openapi).filter(({ code }) => code !== "OPENAPI_CONTACT_MISSING");
-    assert.deepEqual([...warnings, ...reader.getWarningsForL2(reader.checkL2ForOpenAPI(openapi)), ...reader.getWarningsForL4(reader.checkL4ForOpenAPI(openapi))], []);
+    assert.equal(found.info.contactEmail, "operator@example.com");
+    assert.deepEqual([...reader.getWarningsForOpenAPI(openapi), ...reader.getWarningsForL2(reader.checkL2ForOpenAPI(openapi)), ...reader.getWarningsForL4(reader.checkL4ForOpenAPI(openapi))], []);
   });
 
   await test("and its probe of each finds the 402 sound", async () => {
@@ -230,8 +231,11 @@ export default async function discovery(test, world) {
     assert.equal(json.x402Version, 2);
     assert.ok(json.lastUpdated <= Date.now() / 1000 && json.lastUpdated > Date.now() / 1000 - 3600);
     assert.deepEqual(json.resources, paid.map((path) => `${world.stack.https}${path}`));
-    assert.deepEqual(json.items.map(({ resource }) => resource.url), json.resources);
-    for (const item of json.items) {
+    const byMcp = json.items.filter(({ type }) => type === "mcp");
+    assert.deepEqual(byMcp.map(({ resource, input }) => [resource.url, input.toolName]), calls.map((path) => [`${world.stack.https}${path}`, "execute"]));
+    const items = json.items.filter((item) => !byMcp.includes(item));
+    assert.deepEqual(items.map(({ resource }) => resource.url), json.resources);
+    for (const item of items) {
       const answer = await unpaid(new URL(item.resource.url).pathname, "");
       assert.deepEqual(item.accepts, answer.required.accepts);
       assert.deepEqual(item.resource, answer.required.resource);

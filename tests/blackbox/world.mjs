@@ -79,6 +79,7 @@ export async function createWorld() {
   const env = {
     ...siteSettings(devnet.info),
     TOLLBOX_FACILITATOR_URL: faults.url,
+    TOLLBOX_CONTACT: "operator@example.com",
     TOLLBOX_PORT: String(port),
     TOLLBOX_TLS_PORT: String(tlsPort),
     TOLLBOX_STATE_DIR: join(folder, "state"),

@@ -422,6 +422,10 @@ test_environment_errors(void **state)
 		{ "TOLLBOX_PAY_TO=", "TOLLBOX_PAY_TO must not be empty" },
 		{ "TOLLBOX_SITE_NAME=a\nb", "must not hold control" },
 		{ "TOLLBOX_DESCRIPTION=\xc3", "must be UTF-8" },
+		{ "TOLLBOX_CONTACT=me", "must be a mail address or" },
+		{ "TOLLBOX_CONTACT=me@", "must be a mail address or" },
+		{ "TOLLBOX_CONTACT=me@x y", "must be a mail address or" },
+		{ "TOLLBOX_CONTACT=ftp://x", "must be a mail address or" },
 		{ "TOLLBOX_FACILITATOR_URL=x",
 		    "environment: TOLLBOX_FACILITATOR_URL must be http" },
 		{ "TOLLBOX_A234567890123456789012345678901234567890123456789"

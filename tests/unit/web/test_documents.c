@@ -16,6 +16,9 @@ static const struct json_caps caps = { .depth = 32, .values = 65536 };
 static void
 put_bazaars(struct buf *out, const struct site *s)
 {
+	struct dialect tool = *dialects[0];
+
+	tool.rpc = true;
 	buf_addc(out, '[');
 	for (size_t i = 0; dialects[i] != NULL; i++) {
 		json_sep(out);
@@ -23,6 +26,8 @@ put_bazaars(struct buf *out, const struct site *s)
 		json_sep(out);
 		bazaar_put_v1(out, dialects[i], s);
 	}
+	json_sep(out);
+	bazaar_put(out, &tool, s);
 	buf_addc(out, ']');
 }
 
@@ -62,7 +67,8 @@ sound(const struct site *s)
 static void
 sites_differ(void **state)
 {
-	static char bash[] = "bash", node[] = "node", quote[] = "/quote";
+	static char mail[] = "me@example.com", bash[] = "bash", node[] = "node",
+		    quote[] = "/quote";
 	static char *of_node[] = { node, NULL }, *of_bash[] = { bash, NULL };
 	static char *of_quote[] = { quote, NULL };
 	struct fixture *x = *state;
@@ -78,6 +84,7 @@ sites_differ(void **state)
 	s = *x->site;
 	s.n_tiers = 1;
 	s.conf.name = NULL;
+	s.conf.contact = mail;
 	sound(&s);
 }
 
