@@ -14,10 +14,12 @@ const BEYOND = [
 /** The rule beyond schemas that a refusal is about, or undefined. */
 export const beyondSchemas = (message) => BEYOND.find(([, words]) => words.test(message))?.[0];
 
+const NAMES = ["x".repeat(255), "x".repeat(256), `${"d/".repeat(15)}x`, `${"d/".repeat(16)}x`];
+
 const VALUES = [
   null, true, false, 0, -1, 1, 1.5, 99, 100, 1023, 1024, 10000, 300000, 300001, 33554432, 67108864, 2147483648, 1e300,
   "", "a", "a/b", "../x", "/etc", ".", "a//b", "..a", ".a", "a.", "a\0b", "é", "python3", "python", "node", "javascript", "cobol", "main",
-  "x".repeat(255), "x".repeat(256), `${"d/".repeat(15)}x`, `${"d/".repeat(16)}x`, "*.txt", "[a-z]", "**/x",
+  ...NAMES, "*.txt", "[a-z]", "**/x",
   [], {}, [""], ["a", "b"], [1], ["a\0b"], [["a"]], Array(64).fill("a"), Array(65).fill("a"),
   { a: "x" }, { a: 1 }, { "": "x" }, { A: "x" }, { "1A": "x" }, { "A-B": "x" }, { A: "a\0b" }, { LD_PRELOAD: "x" }, { PYTHONPATH: "x" }, { NODE_OPTIONS: "x" }, { R_HOME: "x" },
   { a: { base64: "AP8=" } }, { a: { base64: "AP8" } }, { a: { base64: "AP9=" } }, { a: { base64: "-_8" } }, { a: { base64: "+_8" } }, { a: { base64: "!" } }, { a: { base64: "A" } },
@@ -25,6 +27,30 @@ const VALUES = [
   { timeoutMs: 100 }, { timeoutMs: 99 }, { timeoutMs: "100" }, { timeoutms: 100 }, { timeoutMs: null }, { maxMemoryBytes: 33554432 }, { maxMemoryBytes: 67108864 },
   { maxOutputBytes: 1023 }, { workDirBytes: 1048575 }, { workDirBytes: 1073741824, timeoutMs: 300000 },
 ];
+
+/** Values at the edges of what `schema` says, just inside and just outside. */
+function edges(schema) {
+  const list = (count) => Array(count).fill("a");
+  const map = (count) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`v${index}`, "x"]));
+  const around = (edge, make) => (edge === undefined ? [] : [edge - 1, edge, edge + 1].map(make));
+  return [
+    ...around(schema.minimum, (value) => value),
+    ...around(schema.maximum, (value) => value),
+    ...around(schema.maxLength, (length) => "x".repeat(length)),
+    ...around(schema.maxItems, list),
+    ...around(schema.maxProperties, map),
+    ...(schema.enum ?? []),
+  ];
+}
+
+/** Bodies with one member at an edge of its own schema, or of any value at all; likewise one level down. */
+export function bodiesAtEdges(schema, valid) {
+  const all = [...VALUES, ...NAMES.map((name) => ({ [name]: "x" }))];
+  return Object.entries(schema.properties).flatMap(([name, member]) => [
+    ...[...all, ...edges(member)].map((value) => ({ ...valid, [name]: value })),
+    ...Object.entries(member.properties ?? {}).flatMap(([inner, rule]) => [...all, ...edges(rule)].map((value) => ({ ...valid, [name]: { [inner]: value } }))),
+  ]);
+}
 
 /** A repeatable source of numbers below `below` (mulberry32). */
 function numbers(seed) {
