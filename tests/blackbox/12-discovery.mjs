@@ -8,7 +8,8 @@ import {
   validateDiscoveryExtension,
   validateDiscoveryExtensionSpec,
 } from "../devnet/node_modules/@x402/extensions/dist/esm/bazaar/index.mjs";
-import { payV2 } from "../devnet/client.mjs";
+import { startBrowser } from "../clients/browser/browser.mjs";
+import { decodeHeader, paymentFor, payV2 } from "../devnet/client.mjs";
 import { payV1 } from "../clients/v1/client.mjs";
 import { assertCommon, assertRefused, members } from "./shape.mjs";
 import { beyondSchemas, bodiesAtEdges, bodiesLike } from "./agreement.mjs";
@@ -147,7 +148,7 @@ export default async function discovery(test, world) {
           assert.ok(beyondSchemas(answer.json.error.message), `${shown(body)}: the schema takes it, but: ${answer.text}`);
         }
       };
-      const bodies = [...valid, ...bodiesAtEdges(schema, example), ...bodiesLike(valid, names, 400, SEED)];
+      const bodies = [...valid, ...bodiesAtEdges(schema, example), ...bodiesLike(valid, names, 300, SEED)];
       await Promise.all(Array.from({ length: 8 }, async (_, worker) => {
         for (let index = worker; index < bodies.length; index += 8) {
           await judge(bodies[index]);
@@ -304,6 +305,25 @@ export default async function discovery(test, world) {
     });
   }
 
+  await test("a page of another origin pays, in a real browser", async () => {
+    const [payer, browser] = [world.nextPayer(), await startBrowser()];
+    try {
+      const wallet = { answer: async ({ params: [required] }) => ({ result: (await paymentFor(required, payer.privateKey))["PAYMENT-SIGNATURE"] }) };
+      const page = await browser.open(`${world.siteUrls.twin}/version`, { wallets: [{ name: "signer", wallet }] });
+      const paying = page.evaluate(payAsPage, { url: `${world.siteUrls.itself}/execute`, body: JSON.stringify(requestOf("/execute").example) });
+      const { result, payer: paid } = await world.moved(payer, () => paying);
+      assert.equal(result.origin, world.siteUrls.twin);
+      assert.deepEqual(result.statuses, [402, 200, 200], result.text);
+      assert.equal(JSON.parse(result.text).stdout, "42\n");
+      assert.equal(decodeHeader(result.settlement).success, true);
+      assert.equal(result.replayed, "true");
+      assert.equal(paid, -1000n);
+      assert.deepEqual(page.seen.problems.filter((text) => /CORS|blocked/.test(text)), []);
+    } finally {
+      await browser.close();
+    }
+  });
+
   // ---- from the address alone
 
   for (const [version, pay] of [["v2", payV2], ["v1", payV1]]) {
@@ -365,4 +385,23 @@ export default async function discovery(test, world) {
       assertRefused(await send({ base: world.siteUrls.mistaken, path, method: "GET" }), "SERVICE_INTERNAL_FAILURE");
     }
   });
+}
+
+// Runs in the page, which knows no more of the site than its address: 402, payment, and the same again.
+async function payAsPage({ url, body }) {
+  const key = crypto.randomUUID();
+  const ask = (headers) => fetch(url, { method: "POST", headers: { "Content-Type": "application/json", "Idempotency-Key": key, ...headers }, body });
+  const first = await ask({});
+  const required = JSON.parse(atob(first.headers.get("PAYMENT-REQUIRED")));
+  const { result: signature } = await window.testWallet0({ method: "sign", params: [required] });
+  const payment = { "PAYMENT-SIGNATURE": signature, "Access-Control-Expose-Headers": "PAYMENT-RESPONSE,X-PAYMENT-RESPONSE" };
+  const paid = await ask(payment);
+  const again = await ask(payment);
+  return {
+    origin: location.origin,
+    statuses: [first.status, paid.status, again.status],
+    text: await paid.text(),
+    settlement: paid.headers.get("PAYMENT-RESPONSE"),
+    replayed: again.headers.get("Idempotency-Replayed"),
+  };
 }

@@ -36,7 +36,7 @@ function edges(schema) {
   return [
     ...around(schema.minimum, (value) => value),
     ...around(schema.maximum, (value) => value),
-    ...around(schema.maxLength, (length) => "x".repeat(length)),
+    ...around(schema.maxLength, (length) => "x".repeat(length)).slice(1),
     ...around(schema.maxItems, list),
     ...around(schema.maxProperties, map),
     ...(schema.enum ?? []),
