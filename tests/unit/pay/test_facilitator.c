@@ -304,6 +304,8 @@ struct fixture {
 	struct conf_facilitator conf;
 	char url[128], name[16], auth[64];
 	struct facilitator_answer a;
+	pid_t tls;    /* openssl's server, or 0 */
+	char dir[32]; /* its folder, or "" */
 };
 
 static int
@@ -326,12 +328,34 @@ setup(void **state)
 	return 0;
 }
 
+/* Here, so that neither is left behind where a test fails. */
+static void
+end_tls(struct fixture *x)
+{
+	static const char *const files[] = { "key.pem", "cert.pem",
+		"supported" };
+	char path[64];
+
+	if (x->tls > 0) {
+		kill(x->tls, SIGKILL);
+		waitpid(x->tls, NULL, 0);
+	}
+	if (x->dir[0] == '\0')
+		return;
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		snprintf(path, sizeof(path), "%s/%s", x->dir, files[i]);
+		(void)unlink(path);
+	}
+	(void)rmdir(x->dir);
+}
+
 static int
 teardown(void **state)
 {
 	struct fixture *x = *state;
 	int i;
 
+	end_tls(x);
 	facilitator_answer_free(&x->a);
 	facilitator_close(x->f);
 	shutdown(x->s.fd, SHUT_RDWR);
@@ -737,49 +761,71 @@ await_port(unsigned port)
 
 #define ARG(s) ((char *)(uintptr_t)(s))
 
+/* A certificate for localhost in the fixture's folder, and what is served. */
 static void
-certificates_decide(void **state)
+make_tls(struct fixture *x, char cert[64], char key[64])
 {
-	struct fixture *x = *state;
-	char dir[] = "/tmp/test_facil.XXXXXX", accept_at[32], was[256];
-	char cert[64];
-	char *const make[] = { ARG("openssl"), ARG("req"), ARG("-x509"),
-		ARG("-newkey"), ARG("ec"), ARG("-pkeyopt"),
-		ARG("ec_paramgen_curve:P-256"), ARG("-nodes"), ARG("-keyout"),
-		ARG("key.pem"), ARG("-out"), ARG("cert.pem"), ARG("-subj"),
-		ARG("/CN=localhost"), ARG("-addext"),
-		ARG("subjectAltName=DNS:localhost"), NULL };
-	char *const serve_it[] = { ARG("openssl"), ARG("s_server"),
-		ARG("-accept"), accept_at, ARG("-cert"), ARG("cert.pem"),
-		ARG("-key"), ARG("key.pem"), ARG("-HTTP"), ARG("-quiet"),
-		NULL };
 	static const char file[] =
 	    "HTTP/1.0 200 OK\r\nContent-Type: application/json\r\n\r\n"
 	    "{\"kinds\":[{\"x402Version\":2,\"scheme\":\"exact\","
 	    "\"network\":\"eip155:1\"}]}";
-	posix_spawn_file_actions_t quiet;
-	struct fault why;
-	unsigned port;
-	pid_t pid;
+	char path[64];
+	char *const make[] = { ARG("openssl"), ARG("req"), ARG("-x509"),
+		ARG("-newkey"), ARG("ec"), ARG("-pkeyopt"),
+		ARG("ec_paramgen_curve:P-256"), ARG("-nodes"), ARG("-keyout"),
+		key, ARG("-out"), cert, ARG("-subj"), ARG("/CN=localhost"),
+		ARG("-addext"), ARG("subjectAltName=DNS:localhost"), NULL };
 	FILE *out = NULL;
 
-	close(listen_local(&port));
-	assert_non_null(getcwd(was, sizeof(was)));
-	assert_non_null(mkdtemp(dir));
-	assert_int_equal(chdir(dir), 0);
+	snprintf(x->dir, sizeof(x->dir), "/tmp/test_facil.XXXXXX");
+	assert_non_null(mkdtemp(x->dir));
+	snprintf(cert, 64, "%s/cert.pem", x->dir);
+	snprintf(key, 64, "%s/key.pem", x->dir);
 	run_wait(make);
-	out = fopen("supported", "w");
+	snprintf(path, sizeof(path), "%s/supported", x->dir);
+	out = fopen(path, "w");
 	assert_non_null(out);
 	assert_true(fputs(file, out) >= 0);
 	assert_int_equal(fclose(out), 0);
+}
+
+/* openssl serves the files of the folder it is started in. */
+static void
+start_tls(struct fixture *x, unsigned port, char *cert, char *key)
+{
+	char accept_at[32], was[256];
+	char *const serve_it[] = { ARG("openssl"), ARG("s_server"),
+		ARG("-accept"), accept_at, ARG("-cert"), cert, ARG("-key"), key,
+		ARG("-HTTP"), ARG("-quiet"), NULL };
+	posix_spawn_file_actions_t quiet;
+	int rc;
+
 	snprintf(accept_at, sizeof(accept_at), "127.0.0.1:%u", port);
 	assert_int_equal(posix_spawn_file_actions_init(&quiet), 0);
 	assert_int_equal(
 	    posix_spawn_file_actions_addopen(&quiet, 2, "/dev/null", 1, 0), 0);
-	assert_int_equal(
-	    posix_spawnp(&pid, "openssl", &quiet, NULL, serve_it, environ), 0);
+	assert_non_null(getcwd(was, sizeof(was)));
+	assert_int_equal(chdir(x->dir), 0);
+	rc = posix_spawnp(&x->tls, "openssl", &quiet, NULL, serve_it, environ);
+	assert_int_equal(chdir(was), 0);
 	posix_spawn_file_actions_destroy(&quiet);
+	if (rc != 0)
+		x->tls = 0;
+	assert_int_equal(rc, 0);
 	await_port(port);
+}
+
+static void
+certificates_decide(void **state)
+{
+	struct fixture *x = *state;
+	char cert[64], key[64];
+	struct fault why;
+	unsigned port;
+
+	close(listen_local(&port));
+	make_tls(x, cert, key);
+	start_tls(x, port, cert, key);
 
 	/* Nobody vouches for it. */
 	set_url(x, "https://localhost:@", port);
@@ -788,7 +834,6 @@ certificates_decide(void **state)
 	assert_int_equal(facilitator_refresh(x->f, &why), ST_UNKNOWN);
 	assert_non_null(strstr(why.message, "certificate is not accepted"));
 	/* The CA file does, but only for its name. */
-	snprintf(cert, sizeof(cert), "%s/cert.pem", dir);
 	with_ca(x, cert);
 	assert_int_equal(facilitator_refresh(x->f, &why), ST_OK);
 	assert_true(facilitator_offers(x->f, 2, "exact", "eip155:1", NULL));
@@ -796,13 +841,6 @@ certificates_decide(void **state)
 	settle(x);
 	assert_int_equal(x->a.verdict, FACILITATOR_NOT_SENT);
 	with_ca(x, NULL);
-
-	kill(pid, SIGKILL);
-	assert_int_equal(waitpid(pid, NULL, 0), pid);
-	assert_int_equal(
-	    unlink("key.pem") | unlink("cert.pem") | unlink("supported"), 0);
-	assert_int_equal(chdir(was), 0);
-	assert_int_equal(rmdir(dir), 0);
 }
 
 /* ---- pending: one repeat of the same body ---- */

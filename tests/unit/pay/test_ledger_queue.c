@@ -71,6 +71,18 @@ struct act {
 
 static int released, waiting, entered;
 
+/* Until *what is that much; false after 20 seconds. */
+static bool
+await(const int *what, int wanted)
+{
+	for (int i = 0; i < 20000; i++) {
+		if (__atomic_load_n(what, __ATOMIC_SEQ_CST) == wanted)
+			return true;
+		usleep(1000);
+	}
+	return false;
+}
+
 static enum status
 insert(struct ledger_db *db, const char *identity)
 {
@@ -104,8 +116,8 @@ perform(struct ledger_db *db, const void *arg)
 		return st;
 	if (a->waits) {
 		__atomic_store_n(&waiting, 1, __ATOMIC_SEQ_CST);
-		while (__atomic_load_n(&released, __ATOMIC_SEQ_CST) == 0)
-			usleep(1000);
+		if (!await(&released, 1))
+			return ST_TIMEOUT;
 	}
 	if (a->breaks) {
 		ledger_db_start(db, LEDGER_SQL_ROLLBACK);
@@ -143,26 +155,26 @@ run_group(struct fixture *x, struct act *acts, size_t n)
 {
 	struct act first = { .q = x->q, .identity = "first", .waits = true };
 	pthread_t leader, threads[8];
+	bool all;
 	size_t i;
 
 	released = 0;
 	waiting = 0;
 	entered = 0;
 	assert_int_equal(pthread_create(&leader, NULL, act_thread, &first), 0);
-	while (__atomic_load_n(&waiting, __ATOMIC_SEQ_CST) == 0)
-		usleep(1000);
+	assert_true(await(&waiting, 1));
 	for (i = 0; i < n; i++) {
 		acts[i].q = x->q;
 		assert_int_equal(
 		    pthread_create(&threads[i], NULL, act_thread, &acts[i]), 0);
 	}
-	while (__atomic_load_n(&entered, __ATOMIC_SEQ_CST) != (int)n + 1)
-		usleep(1000);
+	all = await(&entered, (int)n + 1);
 	usleep(100 * 1000); /* from there into the list */
 	__atomic_store_n(&released, 1, __ATOMIC_SEQ_CST);
 	assert_int_equal(pthread_join(leader, NULL), 0);
 	for (i = 0; i < n; i++)
 		assert_int_equal(pthread_join(threads[i], NULL), 0);
+	assert_true(all);
 	assert_int_equal(first.st, ST_OK);
 	assert_int_equal(first.calls, 1);
 	assert_int_equal(rows(x->reader, "first"), 1);
