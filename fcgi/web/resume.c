@@ -110,6 +110,9 @@ resume_spent(struct run *r)
 		r->f = told;
 		return told.st;
 	}
+	log_warn("%s was paid by a call that was not ours: %s; another ledger "
+		 "with the same payee would have sold for it too",
+	    buf_cstr(&r->identity), r->transaction);
 	r->f = (struct fault){ .st = ST_OK };
 	r->reason[0] = '\0';
 	return ST_OK;

@@ -66,6 +66,14 @@ export default async function wallets(test, world) {
     assert.ok(!got.text.includes(answer.json.payment.transaction));
   });
 
+  await test("ERC-1271: a last byte that is no v of a key's is refused, from a contract too, and nobody is asked", async () => {
+    faults.reset();
+    for (const v of ["00", "01", "1f"]) {
+      await refused(contract, (signature) => `${signature.slice(0, -2)}${v}`, /27 or 28/);
+    }
+    assert.equal(faults.stats().verify.calls, 0);
+  });
+
   await test("EIP-7702: a key whose account has code", async () => {
     const account = testAccount("an account with code");
     await fund(account.address);
