@@ -1,14 +1,8 @@
 // What this site sells and for how much, asked of the service itself.
-import { get, quote } from "./service.js";
+import { get, quote, text } from "./service.js";
 
-const MIB = 2 ** 20;
-
-// Limits to ask the price of: none, then those of the larger tiers as shipped. Which tier holds them the site decides.
-const QUESTIONS = [
-  {},
-  { timeoutMs: 60_000, maxMemoryBytes: 512 * MIB, maxOutputBytes: 4 * MIB, workDirBytes: 256 * MIB },
-  { timeoutMs: 300_000, maxMemoryBytes: 2048 * MIB, maxOutputBytes: 16 * MIB, workDirBytes: 1024 * MIB },
-];
+// A tier's limits as /llms.txt lists them: name, price, then the four.
+const TIER_ROW = /^\| \S+ \| \$[0-9.]+ \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|$/gm;
 
 /** null where the service refuses the body; throws for anything else */
 async function quoteOrNull(body) {
@@ -22,17 +16,22 @@ async function quoteOrNull(body) {
   }
 }
 
-/** → a list of {tier, price, limits, accepts}, one for each tier that was met, with the largest limits that it was seen to hold */
-export async function tiers() {
-  const quotes = await Promise.all(QUESTIONS.map((limits) => quoteOrNull({ limits })));
-  const byName = new Map(quotes.filter(Boolean).map((told) => [told.tier, told]));
-  return [...byName.values()].sort((one, other) => one.priceUsd - other.priceUsd);
+/** The limits of each tier; where the site does not list them only those that hold without any named. */
+async function limitsToAsk() {
+  const list = await text("llms.txt").catch(() => "");
+  const rows = [...list.matchAll(TIER_ROW)].map(([, ...numbers]) => numbers.map(Number));
+  const limits = rows.map(([timeoutMs, maxMemoryBytes, maxOutputBytes, workDirBytes]) => ({ timeoutMs, maxMemoryBytes, maxOutputBytes, workDirBytes }));
+  return limits.length > 0 ? limits : [{}];
 }
 
-/** → the names of the runtimes that the host has and this site offers */
+/** → a list of {tier, price, limits, accepts}, the cheapest first. What is shown is what /quote says of the tier's own limits. */
+export async function tiers() {
+  const quotes = await Promise.all((await limitsToAsk()).map((limits) => quoteOrNull({ limits })));
+  return quotes.filter(Boolean).sort((one, other) => one.priceUsd - other.priceUsd);
+}
+
+/** → the names of the runtimes that this site offers */
 export async function runtimes() {
-  const { pool } = await get("health");
-  const names = Object.keys(pool);
-  const quotes = await Promise.all(names.map((runtime) => quoteOrNull({ runtime })));
-  return names.filter((_, index) => quotes[index]);
+  const { paths } = await get("openapi.json");
+  return paths["/execute"].post.requestBody.content["application/json"].schema.properties.runtime.enum;
 }

@@ -20,17 +20,24 @@ export async function refusal(response) {
   return new Refusal({ status: response.status, code, message, retryAfter: Number(response.headers.get("Retry-After")) || null });
 }
 
-async function read(response) {
+async function accepted(response) {
   if (!response.ok) {
     throw await refusal(response);
   }
-  return response.json();
+  return response;
 }
 
-export const get = async (path) => read(await fetch(path, { cache: "no-store" }));
+const load = async (path) => accepted(await fetch(path, { cache: "no-store" }));
+
+export const get = async (path) => (await load(path)).json();
+
+export const text = async (path) => (await load(path)).text();
 
 /** {tier, price, limits, accepts} of a body; source and runtime may be missing. Throws a Refusal. */
-export const quote = async (body) => read(await fetch("quote", { method: "POST", headers: JSON_TYPE, body: JSON.stringify(body) }));
+export async function quote(body) {
+  const response = await accepted(await fetch("quote", { method: "POST", headers: JSON_TYPE, body: JSON.stringify(body) }));
+  return response.json();
+}
 
 /**
  * Sends a body without a payment → {required: what is to be paid (x402 version 2), clock: the server's Unix time in ms}.

@@ -5,7 +5,7 @@ import { chromium } from "playwright-core";
 
 // Debian's; the npm package brings none.
 const PROGRAM = "/usr/bin/chromium";
-const QUIET = ["--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
+const QUIET = ["--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"];
 // Chromium does not start as root with its own sandbox; it opens our own pages alone.
 const AS_ROOT = ["--no-sandbox"];
 const AXE = readFileSync(fileURLToPath(new URL("node_modules/axe-core/axe.min.js", import.meta.url)), "utf8");
