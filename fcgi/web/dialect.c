@@ -2,11 +2,13 @@
 
 #include <string.h>
 
+#include "web/dialects/mcp.h"
 #include "web/dialects/native.h"
 #include "web/member_schema.h"
 
 const struct dialect *const dialects[] = {
 	&native_dialect,
+	&mcp_dialect,
 	NULL,
 };
 

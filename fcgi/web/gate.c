@@ -33,6 +33,7 @@
 #include "web/flight.h"
 #include "web/health.h"
 #include "web/http.h"
+#include "web/mcp.h"
 #include "web/mender.h"
 #include "web/quota.h"
 #include "web/quote.h"
@@ -83,7 +84,10 @@ route_sold(struct http_reply *a, struct context *g,
 		     loan.site->broken.st == ST_OK;
 
 	if (sound && d != NULL && dialect_offered(d, loan.site)) {
-		run_paid(a, g, loan.site, d, q);
+		if (d->rpc)
+			mcp_answer(a, g, loan.site, d, q);
+		else
+			run_paid(a, g, loan.site, d, q);
 		return;
 	}
 	if (sound && d == NULL && site_route(loan.site, q->path)) {

@@ -371,6 +371,12 @@ http_live(const struct http_request *q, const struct http_reply *head)
 	return &q->conn->out;
 }
 
+struct outlet *
+http_outlet(const struct http_request *q)
+{
+	return q->conn->live ? &q->conn->out : NULL;
+}
+
 /* An answer whose buffers overflowed is a plain 500. */
 static void
 put_overflow(struct http_reply *a)

@@ -97,5 +97,7 @@ struct outlet;
  * ends the request, whatever reply it is given. */
 struct outlet *http_live(
     const struct http_request *q, const struct http_reply *head);
+/* The outlet of a live answer that has begun, or NULL. */
+struct outlet *http_outlet(const struct http_request *q);
 
 #endif

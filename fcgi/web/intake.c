@@ -34,8 +34,8 @@ too_large(struct fault *f)
 }
 
 /* Visible ASCII, 32 to 128 characters (api.md section 10). */
-static enum status
-check_key(const struct http_request *q, struct fault *f)
+enum status
+intake_key(const struct http_request *q, struct fault *f)
 {
 	const char *key = q->idempotency_key;
 	size_t n = key == NULL ? 0 : strlen(key);
@@ -70,7 +70,7 @@ intake_read(struct intake *in, const struct http_request *q, struct fault *f)
 	    strcmp(q->content_encoding, "identity") != 0)
 		return fault_set(f, ST_REQUEST_BAD_ENCODING,
 		    "Content-Encoding must be identity");
-	st = check_key(q, f);
+	st = intake_key(q, f);
 	if (st != ST_OK)
 		return st;
 	if (want > SMALL_BODY) {

@@ -21,6 +21,10 @@ struct intake {
 void intake_init(struct intake *in, struct context *g);
 void intake_free(struct intake *in);
 
+/* The form of q's Idempotency-Key, if it has one. ST_OK, else f. */
+enum status intake_key(const struct http_request *q, struct fault *f)
+    __attribute__((warn_unused_result));
+
 /* Step 1 of api.md section 1: encoding (415), size (413), the form of
  * Idempotency-Key (400); then the body. f names the fault. */
 enum status intake_read(struct intake *in, const struct http_request *q,

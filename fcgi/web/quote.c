@@ -23,7 +23,7 @@ put_limits(struct buf *out, const struct limits *l)
 }
 
 static void
-put_quote(struct http_reply *a, const struct site *s, const struct dialect *d,
+put_terms(struct http_reply *a, const struct site *s, const struct dialect *d,
     const struct site_tier *t, const struct limits *l)
 {
 	struct x402_requirement req[ACCEPT_MAX];
@@ -80,13 +80,40 @@ find_dialect(
 	return NULL;
 }
 
+static enum status
+put_quote(struct http_reply *a, const struct site *s, const struct dialect *d,
+    const struct buf *body, struct fault *f)
+{
+	const struct site_tier *tier = NULL;
+	struct job job = { .runtime = NULL };
+	enum status st = request_read(
+	    &job, &tier, d->form, s, buf_cstr(body), body->len, true, f);
+
+	if (st == ST_OK)
+		put_terms(a, s, d, tier, &job.limits);
+	job_free(&job);
+	return st;
+}
+
+void
+quote_put(struct http_reply *a, struct context *g, const struct site *s,
+    const struct dialect *d, const struct http_request *q,
+    const struct buf *body)
+{
+	struct fault f = { .st = ST_BUG };
+	enum status st = quota_address(g->quota, q, &f);
+
+	if (st == ST_OK)
+		st = put_quote(a, s, d, body, &f);
+	if (st != ST_OK)
+		answer_error(a, &f);
+}
+
 void
 quote_answer(struct http_reply *a, struct context *g, const struct site *s,
     const struct http_request *q)
 {
-	const struct site_tier *tier = NULL;
 	const struct dialect *d = NULL;
-	struct job job = { .runtime = NULL };
 	struct fault f = { .st = ST_BUG };
 	struct intake in;
 	enum status st;
@@ -98,12 +125,8 @@ quote_answer(struct http_reply *a, struct context *g, const struct site *s,
 	if (st == ST_OK)
 		d = find_dialect(s, q, &f);
 	if (d != NULL)
-		st = request_read(&job, &tier, d->form, s, buf_cstr(&in.body),
-		    in.body.len, true, &f);
-	if (d != NULL && st == ST_OK)
-		put_quote(a, s, d, tier, &job.limits);
-	else
+		st = put_quote(a, s, d, &in.body, &f);
+	if (d == NULL || st != ST_OK)
 		answer_error(a, &f);
-	job_free(&job);
 	intake_free(&in);
 }

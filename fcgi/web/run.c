@@ -479,23 +479,43 @@ refuse(struct run *r)
 		answer_payment_response(r->a, r->site, r->q->path, &settlement);
 }
 
+/* From the request in hand to the answer. st: is it in hand? */
+static void
+run_all(struct run *r, enum status st)
+{
+	run_state_stage_end(r, RUN_STAGE_READ);
+	if (st == ST_OK)
+		st = run_request(r);
+	if (st != ST_OK)
+		refuse(r);
+	/* Who only asks what it costs is no news. */
+	if (r->paid ||
+	    (st != ST_PAYMENT_REQUIRED && st != ST_EXECUTE_IP_RATE_LIMITED))
+		run_state_log(r, st);
+	run_state_free(r);
+}
+
 void
 run_paid(struct http_reply *a, struct context *g, const struct site *s,
     const struct dialect *d, const struct http_request *q)
 {
 	struct run r;
-	enum status st;
 
 	run_state_init(&r, a, g, s, d, q);
-	st = intake_read(&r.in, q, &r.f);
-	run_state_stage_end(&r, RUN_STAGE_READ);
-	if (st == ST_OK)
-		st = run_request(&r);
-	if (st != ST_OK)
-		refuse(&r);
-	/* Who only asks what it costs is no news. */
-	if (r.paid ||
-	    (st != ST_PAYMENT_REQUIRED && st != ST_EXECUTE_IP_RATE_LIMITED))
-		run_state_log(&r, st);
-	run_state_free(&r);
+	run_all(&r, intake_read(&r.in, q, &r.f));
+}
+
+void
+run_paid_call(struct http_reply *a, struct context *g, const struct site *s,
+    const struct dialect *d, const struct http_request *q,
+    const struct run_call *call)
+{
+	struct run r;
+
+	run_state_init(&r, a, g, s, d, q);
+	r.in = *call->in;
+	intake_init(call->in, g);
+	if (call->progress != NULL)
+		stream_progress(&r.live, call->progress);
+	run_all(&r, ST_OK);
 }

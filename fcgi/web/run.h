@@ -10,10 +10,24 @@
 #include "web/site.h"
 
 struct dialect;
+struct intake;
 
 /* POST on the route of dialect d, which site s offers. Fills *a; never fails.
  */
 void run_paid(struct http_reply *a, struct context *g, const struct site *s,
     const struct dialect *d, const struct http_request *q);
+
+/* A paid call that came in a frame of its own (mcp.h). Borrowed. */
+struct run_call {
+	struct intake *in; /* read already, with body and digest; left empty */
+	const char
+	    *progress; /* JSON text of who is told of progress, or NULL */
+};
+
+/* The same for a call: q has its payment, key and address. Where the answer has
+ * begun as a stream (http_outlet()), its end is the caller's to tell. */
+void run_paid_call(struct http_reply *a, struct context *g,
+    const struct site *s, const struct dialect *d, const struct http_request *q,
+    const struct run_call *call);
 
 #endif

@@ -96,6 +96,13 @@ stream_init(struct stream *s, const char *accept)
 	s->form = stream_form(accept);
 }
 
+void
+stream_progress(struct stream *s, const char *token)
+{
+	s->form = STREAM_PROGRESS;
+	s->token = token;
+}
+
 /* ---- events ---- */
 
 /* What stands before and behind an event's JSON text. In SSE the text is the
@@ -105,7 +112,13 @@ static void
 put_open(
     struct buf *out, const struct stream *s, const char *type, const char *name)
 {
-	if (s->form == STREAM_NDJSON)
+	if (s->form == STREAM_PROGRESS)
+		buf_addf(out,
+		    "event: message\ndata: {\"jsonrpc\":\"2.0\",\"method\":"
+		    "\"notifications/progress\",\"params\":{"
+		    "\"progressToken\":%s,\"progress\":%lu,\"message\":",
+		    s->token, s->steps);
+	else if (s->form == STREAM_NDJSON)
 		buf_addf(out, "{\"type\":\"%s\",\"%s\":", type,
 		    name == NULL ? "data" : name);
 	else if (name == NULL)
@@ -117,7 +130,9 @@ put_open(
 static void
 put_close(struct buf *out, const struct stream *s, const char *name)
 {
-	if (s->form == STREAM_NDJSON)
+	if (s->form == STREAM_PROGRESS)
+		buf_adds(out, "}}\n\n");
+	else if (s->form == STREAM_NDJSON)
 		buf_adds(out, "}\n");
 	else
 		buf_adds(out, name == NULL ? "\n\n" : "}\n\n");
@@ -130,7 +145,8 @@ put_event(struct stream *s, const char *type, const char *name,
 {
 	OWN_BUF struct buf event;
 
-	buf_init(&event, json->len + 256);
+	buf_init(&event, json->len + 2048);
+	s->steps++;
 	put_open(&event, s, type, name);
 	buf_add(&event, buf_cstr(json), json->len);
 	put_close(&event, s, name);
@@ -156,10 +172,21 @@ put_headers(struct buf *out, const struct stream *s, const struct buf *json)
 		line += n;
 	}
 	buf_addf(out, "%s %s\r\n", type,
-	    s->form == STREAM_SSE ? "text/event-stream"
-				  : "application/x-ndjson");
+	    s->form == STREAM_NDJSON ? "application/x-ndjson"
+				     : "text/event-stream");
 	/* Servers that would else hold events back until a buffer is full. */
 	buf_adds(out, "X-Accel-Buffering: no\r\n");
+}
+
+/* Progress of which there is no output. */
+static void
+put_word(struct stream *s, const char *json)
+{
+	OWN_BUF struct buf text;
+
+	buf_init(&text, 256);
+	buf_adds(&text, json);
+	put_event(s, "word", NULL, &text);
 }
 
 void
@@ -176,7 +203,10 @@ stream_begin(struct stream *s, const struct http_request *q,
 	http_reply_free(&head);
 	s->raw = raw;
 	s->ping_ms = io_now_ms() + PING_MS;
-	put_event(s, "started", "payment", payment);
+	if (s->form == STREAM_PROGRESS)
+		put_word(s, "\"paid, and started\"");
+	else
+		put_event(s, "started", "payment", payment);
 	/* What does not go now goes later; who has gone shows later too. */
 	outlet_push(s->out);
 }
@@ -257,7 +287,9 @@ ping(struct stream *s)
 	/* With something else on its way there is no need. */
 	if (!outlet_push(s->out))
 		return;
-	if (s->form == STREAM_NDJSON)
+	if (s->form == STREAM_PROGRESS)
+		put_word(s, "\"still running\"");
+	else if (s->form == STREAM_NDJSON)
 		outlet_put(s->out, line, sizeof(line) - 1);
 	else
 		outlet_put(s->out, comment, sizeof(comment) - 1);
@@ -298,6 +330,8 @@ stream_result(struct stream *s, const uint32_t lost[2], const struct buf *json)
 
 	buf_init(&edge, 256);
 	tell_rest(s, lost, deadline);
+	if (s->form == STREAM_PROGRESS)
+		return;
 	put_open(&edge, s, "result", NULL);
 	outlet_send(s->out, buf_cstr(&edge), edge.len, deadline);
 	outlet_send(s->out, json->data, json->len, deadline);
@@ -316,6 +350,8 @@ stream_error(struct stream *s, const struct fault *f)
 	buf_init(&json, 4096);
 	answer_put_error(&json, f);
 	tell_rest(s, lost, deadline);
+	if (s->form == STREAM_PROGRESS)
+		return;
 	put_event(s, "error", NULL, &json);
 	outlet_drain(s->out, deadline);
 }

@@ -19,7 +19,8 @@
 enum stream_form {
 	STREAM_NONE, /* ordinary JSON */
 	STREAM_SSE,
-	STREAM_NDJSON
+	STREAM_NDJSON,
+	STREAM_PROGRESS /* MCP: notifications/progress, as SSE */
 };
 
 struct stream {
@@ -30,6 +31,8 @@ struct stream {
 	size_t told[2]; /* of raw: in events already */
 	int last;	/* whose bytes came last, 0 or 1 */
 	int64_t ping_ms;
+	const char *token;   /* of STREAM_PROGRESS, JSON text, borrowed */
+	unsigned long steps; /* told to it */
 };
 
 /* The form that a value of the Accept header asks for: the first of the two
@@ -37,6 +40,8 @@ struct stream {
 enum stream_form stream_form(const char *accept);
 
 void stream_init(struct stream *s, const char *accept);
+/* The output is told as progress of an MCP call, and its end by the caller. */
+void stream_progress(struct stream *s, const char *token);
 
 /* Send the head, with json's headers but for the content type, and `started`.
  * payment: the object's text. raw: two buffers that outlive the stream, or

@@ -5,7 +5,7 @@
 # TOLLBOX_TEST_B names the build folder (build/asan, for instance).
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-"$here/../devnet/install.sh" devnet discovery v1 browser
+"$here/../devnet/install.sh" devnet discovery mcp v1 browser
 # Settings of the caller's own stack are not for this one.
 for name in $(compgen -e TOLLBOX_ || true); do
 	[[ $name == TOLLBOX_TEST_* ]] || unset "$name"

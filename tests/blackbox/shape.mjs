@@ -54,9 +54,8 @@ const CODES = {
   EXECUTION_RUNTIME_ERROR_POSSIBLE_SANDBOX_DENIAL: [200, "runtime_error"],
 };
 
-/** What an answer has more, and its receipt, for what `body` asks beside the output. */
-function extras(body) {
-  const { evaluate = false, outputs } = JSON.parse(body);
+/** What an answer has more, and its receipt, for what is asked beside the output. */
+function extras({ evaluate = false, outputs }) {
   const asked = [...(evaluate ? ["result"] : []), ...(outputs ? ["outputs"] : [])];
   return { run: asked, receipt: asked.length > 0 ? ["extrasDigest"] : [] };
 }
@@ -119,15 +118,15 @@ export function assertRequired(answer) {
   assert.match(answer.headers["payment-required"], /^[A-Za-z0-9+/]+={0,2}$/);
 }
 
-/** The answer of a run that was paid, whatever became of the program. */
-export function assertRun(answer, { world, body, payer, amount, version = 2 }) {
+/** The answer of a run that was paid, whatever became of the program. `asked`: the request, where `body` is something around it. */
+export function assertRun(answer, { world, body, asked = JSON.parse(body), payer, amount, version = 2 }) {
   assert.equal(answer.status, 200, answer.text);
   assertCommon(answer);
   const { json } = answer;
   const { info } = world;
   assert.match(answer.headers["content-type"], /^application\/json/);
   assert.match(answer.headers["cache-control"], /\b(no-store|private)\b/);
-  assert.deepEqual(members(json), [...RUN_MEMBERS, ...extras(body).run].sort());
+  assert.deepEqual(members(json), [...RUN_MEMBERS, ...extras(asked).run].sort());
   assertOutcome(json);
 
   const { transaction } = json.payment;
@@ -143,7 +142,7 @@ export function assertRun(answer, { world, body, payer, amount, version = 2 }) {
     payer: payer.address,
   });
   assert.ok(extensions["offer-receipt"].info.receipt.signature, "a signed receipt of the extension");
-  assertReceipt(json, { body, amount, world });
+  assertReceipt(json, { body, asked, amount, world });
 }
 
 function assertOutcome(json) {
@@ -166,11 +165,11 @@ function assertOutcome(json) {
   assert.equal(Math.round(json.durationMs * 10) / 10, json.durationMs, "durationMs has one decimal");
 }
 
-function assertReceipt(json, { body, amount, world }) {
+function assertReceipt(json, { body, asked, amount, world }) {
   const { receipt, payment } = json;
   const [tier, price, priceUsd] = PRICES[amount];
   const { transaction, ...paid } = payment;
-  assert.deepEqual(members(receipt), [...RECEIPT_MEMBERS, ...extras(body).receipt].sort());
+  assert.deepEqual(members(receipt), [...RECEIPT_MEMBERS, ...extras(asked).receipt].sort());
   assert.deepEqual(receipt.payment, { ...paid, reference: transaction });
   assert.deepEqual([receipt.tier, receipt.price, receipt.priceUsd], [tier, price, priceUsd]);
   assert.deepEqual(members(receipt.limits), LIMIT_MEMBERS);

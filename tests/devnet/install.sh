@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs the npm packages that tests need, only where they are missing or not those of the lock file.
-#   install.sh [devnet|discovery|solc|v1|browser ...]      default: devnet
+#   install.sh [devnet|discovery|mcp|solc|v1|browser ...]      default: devnet
 set -eu
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 
@@ -11,9 +11,10 @@ place() {
     discovery) dir=$here/../clients/discovery seconds=10 ;;
     solc) dir=$here/solc seconds=5 ;;
     v1) dir=$here/../clients/v1 seconds=30 ;;
+    mcp) dir=$here/../clients/mcp seconds=10 ;;
     browser) dir=$here/../clients/browser seconds=5 ;;
     *)
-        echo "usage: install.sh [devnet|discovery|solc|v1|browser ...]" >&2
+        echo "usage: install.sh [devnet|discovery|mcp|solc|v1|browser ...]" >&2
         exit 2
         ;;
     esac

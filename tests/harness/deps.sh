@@ -26,7 +26,7 @@ case ${1:-test} in
 demo) wanted=("${demo[@]}") npm=(devnet) ;;
 package) wanted=("${demo[@]}" "${package[@]}") npm=() ;;
 bench) wanted=("${demo[@]}" "${bench[@]}") npm=(devnet) ;;
-test) wanted=("${demo[@]}" "${tests[@]}") npm=(devnet discovery solc v1 browser) ;;
+test) wanted=("${demo[@]}" "${tests[@]}") npm=(devnet discovery mcp solc v1 browser) ;;
 *)
 	echo "usage: deps.sh [demo|package|bench|test]" >&2
 	exit 2

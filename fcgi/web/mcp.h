@@ -1,0 +1,18 @@
+/*
+ * MCP at POST /mcp (api.md section 9): streamable HTTP without sessions, the
+ * tools `execute` (paid, x402 in _meta) and `quote`. A paid call goes the way
+ * of every paid run; this is the frame around it.
+ */
+#ifndef MCP_H
+#define MCP_H
+
+#include "web/context.h"
+#include "web/dialect.h"
+#include "web/http.h"
+#include "web/site.h"
+
+/* POST on the route of d, which site s offers. Fills *a; never fails. */
+void mcp_answer(struct http_reply *a, struct context *g, const struct site *s,
+    const struct dialect *d, const struct http_request *q);
+
+#endif
