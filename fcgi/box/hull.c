@@ -26,6 +26,8 @@
 #define EXTRA_TASKS 4
 /* PF_EXITING of linux/sched.h, in every kernel there is. */
 #define EXITING 0x4ul
+/* SIGKILL among the pending signals. */
+#define KILLED (1ul << (SIGKILL - 1))
 /* How long a killed process takes to notice, if it gets a processor. */
 #define SOON_US 200
 /* bubblewrap, PID 1, and the main process. */
@@ -360,13 +362,14 @@ hull_counters(struct hull_use *out, const struct hull *h)
 	return true;
 }
 
-/* Is it, with all its threads, on its way out for good? Field 9 of its stat
- * are flags, field 20 is the number of threads. */
+/* Is its only thread on its way out for good? Field 9 of its stat are flags,
+ * field 20 is the number of threads, 31 are the signals that wait for it: with
+ * SIGKILL among them the kernel never lets it back into its program. */
 static bool
 exiting(pid_t pid)
 {
 	char path[64], text[1024], *p;
-	unsigned long flags = 0;
+	unsigned long value[32] = { 0 };
 	OWN_FD int fd = -1;
 	ssize_t n;
 
@@ -379,14 +382,12 @@ exiting(pid_t pid)
 		return true; /* it went while we looked */
 	text[n] = '\0';
 	p = strrchr(text, ')');
-	for (int field = 2; p != NULL && field < 20; field++) {
+	for (int i = 3; p != NULL && i <= 31; i++) {
 		p = strchr(p, ' ');
-		if (p != NULL)
-			p++;
-		if (p != NULL && field + 1 == 9)
-			flags = strtoul(p, NULL, 10);
+		value[i] = p == NULL ? 0 : strtoul(++p, NULL, 10);
 	}
-	return p != NULL && (flags & EXITING) != 0 && strtol(p, NULL, 10) <= 1;
+	return p != NULL && value[20] <= 1 &&
+	       ((value[9] & EXITING) != 0 || (value[31] & KILLED) != 0);
 }
 
 /* The same, and if it is not, in a moment? It has been killed just now, and a
