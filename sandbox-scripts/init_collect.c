@@ -152,7 +152,7 @@ put_omitted(struct extras *x, const char *path, uint64_t size)
 /* A helper writes a letter, which tells the form, and the text. Whatever else
  * the program made of it is its own value. */
 static void
-put_value(struct extras *x, int fd, uint64_t most)
+put_value(struct extras *x, int fd, uint64_t most, bool tell)
 {
 	enum wire_kind kind;
 	struct stat s;
@@ -162,7 +162,9 @@ put_value(struct extras *x, int fd, uint64_t most)
 	if (fd < 0 || fstat(fd, &s) < 0 || s.st_size < 1 ||
 	    pread(fd, &form, 1, 0) != 1 || lseek(fd, 1, SEEK_SET) != 1)
 		return;
-	kind = form == 'j' ? WIRE_VALUE_JSON : WIRE_VALUE_REPR;
+	kind = form == 'j'	     ? WIRE_VALUE_JSON
+	       : form == 'e' && tell ? WIRE_THROWN
+				     : WIRE_VALUE_REPR;
 	len = (uint64_t)s.st_size - 1;
 	put_file(x, kind, "", fd, len < most ? len : most);
 }
@@ -346,7 +348,7 @@ init_collect(
 	if (x.fd < 0)
 		return;
 	if ((asked->flags & WIRE_JOB_EVALUATE) != 0)
-		put_value(&x, value, most);
+		put_value(&x, value, most, (asked->flags & WIRE_JOB_TELL) != 0);
 	if ((asked->flags & WIRE_JOB_OUTPUTS) != 0)
 		put_files(&x, WIRE_GIVEN, "/box", job);
 	if ((asked->flags & WIRE_JOB_FIGURES) != 0)

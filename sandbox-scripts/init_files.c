@@ -66,12 +66,12 @@ write_whole(int fd, const uint8_t *data, size_t len)
 	return 0;
 }
 
+/* A record's path in a block of PATH_BYTES + 1, and the folders on the way to
+ * it made. */
 static bool
-write_file(
-    const struct wire_record *r, const char *made, struct init_trouble *t)
+make_way(char *path, const struct wire_record *r, struct init_trouble *t)
 {
-	char path[PATH_BYTES + 1];
-	int fd, error;
+	int error;
 
 	/* The gate asked this too, for the caller's sake. */
 	if (r->path_len > PATH_BYTES || !wire_path_ok(r->path, r->path_len))
@@ -79,8 +79,28 @@ write_file(
 	memcpy(path, r->path, r->path_len);
 	path[r->path_len] = '\0';
 	error = make_parents(path);
-	if (error != 0)
-		return init_trouble(t, "make folder", error);
+	return error == 0 || init_trouble(t, "make folder", error);
+}
+
+static bool
+make_folder(const struct wire_record *r, struct init_trouble *t)
+{
+	char path[PATH_BYTES + 1];
+
+	if (!make_way(path, r, t))
+		return false;
+	return mkdir(path, 0755) == 0 || init_trouble(t, "make folder", errno);
+}
+
+static bool
+write_file(
+    const struct wire_record *r, const char *made, struct init_trouble *t)
+{
+	char path[PATH_BYTES + 1];
+	int fd, error;
+
+	if (!make_way(path, r, t))
+		return false;
 	fd = create(path, made != NULL && strcmp(path, made) == 0);
 	if (fd < 0)
 		return init_trouble(t, "create file", errno);
@@ -100,6 +120,8 @@ init_files_write(
 	int rc = wire_next(&r, image->at, image->len, &at);
 
 	for (; rc == 1; rc = wire_next(&r, image->at, image->len, &at)) {
+		if (r.kind == WIRE_FOLDER && !make_folder(&r, t))
+			return false;
 		if (r.kind != WIRE_FILE)
 			continue;
 		if (!write_file(&r, made, t))

@@ -31,7 +31,7 @@ wire_put_head(uint8_t head[WIRE_RECORD_HEAD], enum wire_kind kind,
 static bool
 has_path(uint8_t kind)
 {
-	return kind == WIRE_FILE || kind == WIRE_GIVEN ||
+	return kind == WIRE_FILE || kind == WIRE_FOLDER || kind == WIRE_GIVEN ||
 	       kind == WIRE_OMITTED || kind == WIRE_FIGURE;
 }
 

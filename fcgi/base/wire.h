@@ -160,6 +160,9 @@ struct wire_state {
 #define WIRE_JOB_EVALUATE 1u /* the value of the last expression is wanted */
 #define WIRE_JOB_OUTPUTS 2u  /* the image holds WIRE_OUTPUT patterns */
 #define WIRE_JOB_FIGURES 4u  /* figures that the program draws are wanted */
+/* With EVALUATE: the value as the text that people are shown, never as JSON; or
+ * the exception that ended the program. */
+#define WIRE_JOB_TELL 8u
 
 struct wire_init_job {
 	uint32_t type;
@@ -226,6 +229,10 @@ enum wire_kind {
 	WIRE_GIVEN,	 /* a file handed back: path, content */
 	WIRE_OMITTED,	 /* one that did not fit: path, u64 size */
 	WIRE_FIGURE,	 /* a figure drawn: path is a name, data is PNG */
+	WIRE_THROWN,	 /* no path; name, message and traceback of what ended
+			  * the program, a NUL between; cut at the end */
+
+	WIRE_FOLDER, /* of a job again: path of a folder to make; no data */
 	WIRE_KIND_MAX
 };
 #define WIRE_RECORD_HEAD 13

@@ -122,6 +122,9 @@ take(struct reading *r, const struct wire_record *rec)
 		return take_value(r, rec, EXTRAS_VALUE_JSON);
 	case WIRE_VALUE_REPR:
 		return take_value(r, rec, EXTRAS_VALUE_REPR);
+	case WIRE_THROWN:
+		return asked(r, WIRE_JOB_TELL) &&
+		       take_value(r, rec, EXTRAS_VALUE_THROWN);
 	case WIRE_GIVEN:
 	case WIRE_OMITTED:
 		return asked(r, WIRE_JOB_OUTPUTS) &&
@@ -134,6 +137,7 @@ take(struct reading *r, const struct wire_record *rec)
 	case WIRE_STDIN:
 	case WIRE_OUTPUT:
 	case WIRE_HELPER:
+	case WIRE_FOLDER:
 	case WIRE_KIND_MAX:
 		break;
 	}

@@ -18,6 +18,9 @@ enum extras_value {
 	EXTRAS_VALUE_NONE,
 	EXTRAS_VALUE_JSON, /* what should be JSON: still to be parsed */
 	EXTRAS_VALUE_REPR, /* bytes that should be UTF-8 */
+	/* No value, but what ended the program: such bytes too, name, message
+	 * and traceback with a NUL between, as far as they are there. */
+	EXTRAS_VALUE_THROWN,
 	EXTRAS_VALUE_MAX
 };
 

@@ -52,7 +52,8 @@ job_flags(const struct job *j)
 {
 	return (j->evaluate ? WIRE_JOB_EVALUATE : 0) |
 	       (j->wants_outputs ? WIRE_JOB_OUTPUTS : 0) |
-	       (j->figures ? WIRE_JOB_FIGURES : 0);
+	       (j->figures ? WIRE_JOB_FIGURES : 0) |
+	       (j->evaluate && j->tell ? WIRE_JOB_TELL : 0);
 }
 
 bool
@@ -116,6 +117,8 @@ put_job(struct image *im, const struct job *j)
 	for (size_t i = 0; i < j->n_files; i++)
 		put_record(im, WIRE_FILE, j->files[i].path, j->files[i].data,
 		    j->files[i].len);
+	if (j->folder != NULL)
+		put_record(im, WIRE_FOLDER, j->folder, NULL, 0);
 	for (size_t i = 0; i < j->n_args; i++)
 		put_record(im, WIRE_ARG, NULL, j->args[i], strlen(j->args[i]));
 	for (size_t i = 0; i < j->n_env; i++)

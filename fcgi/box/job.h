@@ -25,6 +25,7 @@ struct job {
 	size_t source_len;
 	struct job_file *files; /* beside the entry file */
 	size_t n_files;
+	const char *folder; /* an empty one, or NULL; borrowed */
 	char **args;
 	size_t n_args;
 	char **env; /* NAME=value */
@@ -35,6 +36,7 @@ struct job {
 	size_t n_outputs;
 	/* Asked for; the runtime can do it (job_offers()). */
 	bool evaluate; /* hand back the value of the last expression */
+	bool tell;     /* that as text, or what was thrown; with evaluate */
 	bool figures;  /* and what was drawn */
 	bool wants_outputs;
 	struct limits limits;

@@ -2,12 +2,18 @@
 
 #include <string.h>
 
+#include "web/dialects/agent402.h"
 #include "web/dialects/mcp.h"
 #include "web/dialects/native.h"
+#include "web/dialects/pocket.h"
+#include "web/dialects/x402engine.h"
 #include "web/member_schema.h"
 
 const struct dialect *const dialects[] = {
 	&native_dialect,
+	&agent402_dialect,
+	&x402engine_dialect,
+	&pocket_dialect,
 	&mcp_dialect,
 	NULL,
 };

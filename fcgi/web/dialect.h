@@ -35,8 +35,9 @@ struct dialect {
 	 * fit to be told. */
 	void (*put_error)(struct buf *out, const struct fault *f);
 	bool receipt_in_body;
-	bool live; /* its answers can be had as they grow (stream.h) */
-	bool rpc;  /* it comes in the calls of MCP (mcp.h), not by itself */
+	bool own_extras; /* put reads the image of them (result_extras.h) */
+	bool live;	 /* its answers can be had as they grow (stream.h) */
+	bool rpc; /* it comes in the calls of MCP (mcp.h), not by itself */
 
 	/* For documents; of an rpc one only the summary, since what it takes
 	 * and gives is the first dialect's. JSON text, as member_schema_json()

@@ -29,6 +29,7 @@
 #include "web/answer.h"
 #include "web/context.h"
 #include "web/dialect.h"
+#include "web/dialects/pocket.h"
 #include "web/discovery.h"
 #include "web/flight.h"
 #include "web/health.h"
@@ -140,6 +141,8 @@ static const struct route {
 	{ "/quote", "POST", route_quote },
 	{ "/health", "GET", route_health },
 	{ "/version", "GET", route_version },
+	{ "/v1/health", "GET", pocket_read },
+	{ "/v1/version", "GET", pocket_read },
 	{ "/openapi.json", "GET", discovery_openapi },
 	{ "/.well-known/x402", "GET", discovery_manifest },
 	{ "/.well-known/x402.json", "GET", discovery_manifest },

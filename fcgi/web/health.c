@@ -56,3 +56,23 @@ health_version(struct http_reply *a)
 	    "{\"name\":\"tollbox\",\"version\":\"" TOLLBOX_VERSION
 	    "\",\"commit\":\"" TOLLBOX_COMMIT "\"}");
 }
+
+void
+health_put_short(struct http_reply *a, struct context *g)
+{
+	struct wire_state s;
+	bool ok = client_state(g->boxer, &s) == ST_OK;
+
+	head(a, ok ? 200 : 503);
+	if (!ok)
+		http_header(a, "Retry-After", "2");
+	buf_adds(
+	    &a->body, ok ? "{\"status\":\"ok\"}" : "{\"status\":\"degraded\"}");
+}
+
+void
+health_version_short(struct http_reply *a)
+{
+	head(a, 200);
+	buf_adds(&a->body, "{\"version\":\"" TOLLBOX_VERSION "\"}");
+}

@@ -216,7 +216,7 @@ openapi_put(struct buf *out, const struct site *s)
 	}
 	if (site_route(s, "/quote"))
 		put_quote(out, s);
-	openapi_parts_put_free(out);
+	openapi_parts_put_free(out, s);
 	member_schema_json(out, "},'components':");
 	openapi_parts_put_components(out);
 	buf_addc(out, '}');

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/status.h"
+#include "web/dialect.h"
 #include "web/member_schema.h"
 
 /* ---- refusals: one table of codes makes them (api.md section 7) ---- */
@@ -134,6 +135,7 @@ static const struct read {
 	const char *summary;
 	const char *media;
 	const char *schema; /* with ' in place of " */
+	const char *route;  /* it comes with that one; NULL: with all */
 } reads[] = {
 	{ "/health", "health", "Is there room for a run?", "application/json",
 	    "{'type':'object','required':['status','version','queue','slots',"
@@ -143,33 +145,48 @@ static const struct read {
 	    "'pool':{'type':'object','additionalProperties':{'type':'object',"
 	    "'properties':{'warm':{'type':'integer'},"
 	    "'starting':{'type':'integer'}}}},"
-	    "'memoryLimit':{'enum':['cgroup2','cgroup1','meter',null]}}}" },
+	    "'memoryLimit':{'enum':['cgroup2','cgroup1','meter',null]}}}",
+	    NULL },
 	{ "/version", "version", "Which Tollbox this is.", "application/json",
 	    "{'type':'object','required':['name','version','commit'],"
 	    "'properties':{'name':{'const':'tollbox'},"
-	    "'version':{'type':'string'},'commit':{'type':'string'}}}" },
+	    "'version':{'type':'string'},'commit':{'type':'string'}}}",
+	    NULL },
+	{ "/v1/health", "v1_health", "Is it there?", "application/json",
+	    "{'type':'object','required':['status'],'properties':{"
+	    "'status':{'enum':['ok','degraded']}}}",
+	    "/v1/code" },
+	{ "/v1/version", "v1_version", "Its version.", "application/json",
+	    "{'type':'object','required':['version'],'properties':{"
+	    "'version':{'type':'string'}}}",
+	    "/v1/code" },
 	{ "/.well-known/did.json", "did",
 	    "The DID document of who signs receipts and offers.",
 	    "application/json",
-	    "{'type':'object','required':['id','verificationMethod']}" },
+	    "{'type':'object','required':['id','verificationMethod']}", NULL },
 	{ "/.well-known/jwks.json", "jwks", "The same keys as a JWK set.",
-	    "application/json", "{'type':'object','required':['keys']}" },
+	    "application/json", "{'type':'object','required':['keys']}", NULL },
 	{ "/.well-known/x402", "x402", "The paid routes with what they accept.",
 	    "application/json",
-	    "{'type':'object','required':['version','resources','items']}" },
+	    "{'type':'object','required':['version','resources','items']}",
+	    NULL },
 	{ "/.well-known/x402.json", "x402_json", "The same.",
 	    "application/json",
-	    "{'type':'object','required':['version','resources','items']}" },
+	    "{'type':'object','required':['version','resources','items']}",
+	    NULL },
 	{ "/llms.txt", "llms", "How to call this service, in words.",
-	    "text/markdown", "{'type':'string'}" },
+	    "text/markdown", "{'type':'string'}", NULL },
 };
 
 void
-openapi_parts_put_free(struct buf *out)
+openapi_parts_put_free(struct buf *out, const struct site *s)
 {
 	for (size_t i = 0; i < sizeof(reads) / sizeof(reads[0]); i++) {
 		const struct read *r = &reads[i];
 
+		if (r->route != NULL &&
+		    !dialect_offered(dialect_of(r->route), s))
+			continue;
 		json_key(out, r->path);
 		member_schema_json(
 		    out, "{'get':{'tags':['free'],'security':[]");
@@ -184,7 +201,7 @@ openapi_parts_put_free(struct buf *out)
 		member_schema_json(out, "{'schema':");
 		member_schema_json(out, r->schema);
 		buf_adds(out, "}}}");
-		put_refusal(out, 500, "Error");
+		put_refusal(out, 500, r->route == NULL ? "Error" : "ErrorText");
 		buf_adds(out, "}}}");
 	}
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "base/buf.h"
+#include "web/site.h"
 
 /* Append the media types of a live answer to a `content` that holds others. */
 void openapi_parts_put_live(struct buf *out);
@@ -17,8 +18,8 @@ void openapi_parts_put_quote(struct buf *out);
 void openapi_parts_put_free_refusals(struct buf *out);
 /* Append to the operation of MCP its `requestBody` and `responses`. */
 void openapi_parts_put_rpc(struct buf *out);
-/* Append to `paths` the free reads that every site has. */
-void openapi_parts_put_free(struct buf *out);
+/* Append to `paths` the free reads that site s has. */
+void openapi_parts_put_free(struct buf *out, const struct site *s);
 /* Append the value of `components`. */
 void openapi_parts_put_components(struct buf *out);
 

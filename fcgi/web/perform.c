@@ -56,8 +56,11 @@ static void
 on_extras(void *ctx, const uint8_t *image, size_t len)
 {
 	struct run *r = ctx;
-	enum status st = result_extras_read(&r->extras, &r->job,
-	    r->streams[0].len + r->streams[1].len, image, len);
+	uint64_t printed = r->streams[0].len + r->streams[1].len;
+	enum status st =
+	    r->dialect->own_extras
+		? result_extras_keep(&r->extras, &r->job, image, len)
+		: result_extras_read(&r->extras, &r->job, printed, image, len);
 
 	if (st == ST_FORMAT)
 		log_warn("a sandbox gave a broken extras image");

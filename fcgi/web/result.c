@@ -89,11 +89,12 @@ result_put_payment(struct buf *out, const struct result *r)
 	buf_addc(out, '}');
 }
 
-static enum status
-put_receipt(struct buf *out, const struct result *r, const struct buf *text)
+enum status
+result_put_receipt(struct buf *out, const struct result *r,
+    const struct buf text[2], const struct buf *value,
+    const struct buf *outputs)
 {
 	const struct wire_result *e = r->end;
-	const struct job *j = r->job;
 	char digest[65], extras[65];
 	struct receipt rec = {
 		.request_digest = r->request_digest,
@@ -120,15 +121,12 @@ put_receipt(struct buf *out, const struct result *r, const struct buf *text)
 	enum status st = receipt_output_digest(digest, &rec, buf_cstr(&text[0]),
 	    text[0].len, buf_cstr(&text[1]), text[1].len);
 
-	if (st == ST_OK && (j->evaluate || j->wants_outputs)) {
-		st = receipt_extras_digest(extras,
-		    j->wants_outputs ? &r->extras->outputs : NULL,
-		    j->evaluate ? &r->extras->value : NULL);
+	if (st == ST_OK && (value != NULL || outputs != NULL)) {
+		st = receipt_extras_digest(extras, outputs, value);
 		rec.extras_digest = extras;
 	}
 	if (st != ST_OK)
 		return st;
-	json_key(out, "receipt");
 	receipt_put(out, &rec, keyring_receipts(r->site->keys));
 	return ST_OK;
 }
@@ -153,32 +151,48 @@ put_extras(struct buf *out, const struct result *r)
 }
 
 enum status
-result_put(struct buf *out, const struct result *r)
+result_text(struct buf out[2], const struct result *r)
 {
-	struct buf text[2];
 	enum status st;
 
 	for (int i = 0; i < 2; i++) {
 		/* One bad byte becomes the three of U+FFFD. */
-		buf_init(&text[i], r->streams[i].len * 3);
-		utf8_mend(&text[i], buf_cstr(&r->streams[i]), r->streams[i].len,
+		buf_init(&out[i], r->streams[i].len * 3);
+		utf8_mend(&out[i], buf_cstr(&r->streams[i]), r->streams[i].len,
 		    r->end->lost[i] != 0);
 	}
-	st = buf_status(&text[0]);
-	if (st == ST_OK)
-		st = buf_status(&text[1]);
-	if (st != ST_OK)
-		goto out;
-	buf_addc(out, '{');
-	put_text(out, "outcome", outcome((enum status)r->end->status));
+	st = buf_status(&out[0]);
+	return st == ST_OK ? buf_status(&out[1]) : st;
+}
+
+void
+result_put_text(struct buf *out, const struct buf text[2])
+{
 	json_key(out, "stdout");
 	json_put_bytes(out, buf_cstr(&text[0]), text[0].len);
 	json_key(out, "stderr");
 	json_put_bytes(out, buf_cstr(&text[1]), text[1].len);
+}
+
+enum status
+result_put(struct buf *out, const struct result *r)
+{
+	const struct job *j = r->job;
+	struct buf text[2];
+	enum status st = result_text(text, r);
+
+	if (st != ST_OK)
+		goto out;
+	buf_addc(out, '{');
+	put_text(out, "outcome", outcome((enum status)r->end->status));
+	result_put_text(out, text);
 	put_end(out, r->end);
 	json_key(out, "payment");
 	result_put_payment(out, r);
-	st = put_receipt(out, r, text);
+	json_key(out, "receipt");
+	st = result_put_receipt(out, r, text,
+	    j->evaluate ? &r->extras->value : NULL,
+	    j->wants_outputs ? &r->extras->outputs : NULL);
 	if (st != ST_OK)
 		goto out;
 	st = put_extras(out, r);

@@ -31,6 +31,22 @@ struct result {
  * transaction. */
 void result_put_payment(struct buf *out, const struct result *r);
 
+/* The output as it is told, well-formed UTF-8: [0] stdout, [1] stderr. Both are
+ * the caller's to free, whatever comes back: ST_OK or the status of a buf. */
+enum status result_text(struct buf out[2], const struct result *r)
+    __attribute__((warn_unused_result));
+
+/* Append the members `stdout` and `stderr`. */
+void result_put_text(struct buf *out, const struct buf text[2]);
+
+/* Append the signed receipt (api.md section 6). text: from result_text(); value
+ * and outputs: the members `result` and `outputs` of the answer in their
+ * canonical form, NULL for what was not asked for. Errors of writing stick in
+ * out; ST_BUG when a digest could not be made. */
+enum status result_put_receipt(struct buf *out, const struct result *r,
+    const struct buf text[2], const struct buf *value,
+    const struct buf *outputs) __attribute__((warn_unused_result));
+
 /* Append the whole object. Errors stick in out; ST_BUG when a digest could not
  * be made. */
 enum status result_put(struct buf *out, const struct result *r)

@@ -68,8 +68,8 @@ static const struct {
 	{ "zip", "application/zip" },
 };
 
-static const char *
-type_of(const struct extras_file *f)
+const char *
+result_extras_type(const struct extras_file *f)
 {
 	size_t n = 0;
 
@@ -93,6 +93,7 @@ result_extras_init(struct result_extras *x, const struct job *j)
 
 	buf_init(&x->value, VALUE_BYTES + ESCAPED * bytes);
 	buf_init(&x->outputs, ESCAPED * bytes + LIMITS_OUTPUTS * ENTRY_BYTES);
+	buf_init(&x->image, (size_t)extras_most(j->limits.output_bytes));
 	buf_adds(&x->value, "null");
 	buf_adds(&x->outputs, "[]");
 }
@@ -102,6 +103,7 @@ result_extras_free(struct result_extras *x)
 {
 	buf_free(&x->value);
 	buf_free(&x->outputs);
+	buf_free(&x->image);
 }
 
 size_t
@@ -176,7 +178,7 @@ put_file(struct buf *out, const struct extras_file *f)
 		buf_addc(out, '"');
 	}
 	json_key(out, "mimeType");
-	json_put_string(out, type_of(f));
+	json_put_string(out, result_extras_type(f));
 	if (f->data == NULL) {
 		json_key(out, "omitted");
 		json_put_string(out, "too_large");
@@ -207,4 +209,18 @@ result_extras_read(struct result_extras *x, const struct job *j,
 		put_file(&x->outputs, &e.files[i]);
 	buf_addc(&x->outputs, ']');
 	return buf_status(&x->outputs);
+}
+
+enum status
+result_extras_keep(struct result_extras *x, const struct job *j,
+    const uint8_t *image, size_t len)
+{
+	struct extras e;
+	enum status st =
+	    extras_read(&e, image, len, job_flags(j), j->limits.output_bytes);
+
+	if (st != ST_OK)
+		return st;
+	buf_add(&x->image, image, len);
+	return buf_status(&x->image);
 }

@@ -16,7 +16,11 @@
 struct result_extras {
 	struct buf value;   /* null, {"json":...} or {"repr":...} */
 	struct buf outputs; /* an array */
+	/* Or, for a dialect that has forms of its own: the image, sound. */
+	struct buf image;
 };
+
+struct extras_file; /* box/extras.h */
 
 /* Nothing came back yet: null and []. */
 void result_extras_init(struct result_extras *x, const struct job *j);
@@ -27,6 +31,14 @@ void result_extras_free(struct result_extras *x); /* zeroed is fine */
 enum status result_extras_read(struct result_extras *x, const struct job *j,
     uint64_t printed, const uint8_t *image, size_t len)
     __attribute__((warn_unused_result));
+
+/* Keep a copy of the image instead, once it was found sound: extras_read() of
+ * it is ST_OK. The same statuses. */
+enum status result_extras_keep(struct result_extras *x, const struct job *j,
+    const uint8_t *image, size_t len) __attribute__((warn_unused_result));
+
+/* The media type that a file's name tells. */
+const char *result_extras_type(const struct extras_file *f);
 
 /* Bytes that both need at most. */
 size_t result_extras_most(const struct job *j);

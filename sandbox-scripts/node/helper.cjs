@@ -1,5 +1,5 @@
 // Run by hook.cjs, at the gate, for a job that asks for the value of its last
-// expression. `fields` holds what the job brings (WIRE_GATE_HELP of wire.h).
+// expression, and perhaps for what was thrown. `fields` holds what the job brings (WIRE_GATE_HELP of wire.h).
 //
 // How the value is got. node reads the program with something put behind its
 // end: `EXPRESSION` goes on as `EXPRESSION instanceof TAKER`, in a line of its
@@ -19,8 +19,9 @@
     fs.closeSync(197);
     return;
   }
-  // Opened anew it is closed in what the program starts.
-  const file = fs.openSync('/proc/self/fd/197', 'r+');
+  // Opened anew it is closed in what the program starts. (By this name it is no
+  // try to write outside.)
+  const file = fs.openSync('/dev/fd/197', 'r+');
   fs.closeSync(197);
   const place = fs.fstatSync(file);
 
@@ -88,7 +89,7 @@
 
   /** One letter for the form, and the text. */
   function asTold(value) {
-    const json = toJson(value, 0, { count: 0 });
+    const json = flags & 8 ? null : toJson(value, 0, { count: 0 });
     if (json !== null && Buffer.byteLength(json) <= most) return Buffer.from(`j${json}`);
     let text;
     try {
@@ -100,8 +101,10 @@
   }
 
   function take(value) {
-    if (value === undefined) return;
-    const text = asTold(value);
+    if (value !== undefined) hand(asTold(value));
+  }
+
+  function hand(text) {
     try {
       // The program may have closed it, and opened something else.
       const now = fs.fstatSync(file);
@@ -109,6 +112,27 @@
       fs.ftruncateSync(file, 0);
       fs.writeSync(file, text, 0, text.length, 0);
     } catch {}
+  }
+
+  /** Name, message and stack of what ends the program; of what is no error, how node shows it. */
+  function asThrown(error) {
+    let parts;
+    try {
+      parts = types.isNativeError(error)
+        ? [error.name, error.message, error.stack]
+        : ['Uncaught', inspect(error), inspect(error)];
+    } catch {
+      parts = ['Uncaught', '', ''];
+    }
+    const text = parts.map((part) => `${part}`.replaceAll('\0', '\ufffd')).join('\0');
+    return Buffer.from(`e${text}`).subarray(0, most + 1);
+  }
+
+  if (flags & 8) {
+    process.on('uncaughtExceptionMonitor', (error) => {
+      const caught = process.listenerCount('uncaughtException') > 0 || process.hasUncaughtExceptionCaptureCallback();
+      if (!caught) hand(asThrown(error));
+    });
   }
 
   /** What stands left of instanceof as it is, without brackets. */

@@ -23,7 +23,7 @@ def start(fields):
         if name == b'TZ':
             __import__('time').tzset()
     if int(flags) & 1:
-        evaluate(os, sys, int(most))
+        evaluate(os, sys, int(most), int(flags) & 8)
     else:
         os.close(197)
     if int(flags) & 4:
@@ -68,11 +68,11 @@ def to_json(value, depth=0, count=None):
 escapes = {code: '\\u%04x' % code for code in (*range(32), 34, 92)}
 
 
-def as_told(value, most):
+def as_told(value, most, tell):
     """One letter for the form, and the text."""
     try:
-        text = b'j' + to_json(value).encode()
-        if len(text) <= most:
+        text = b'' if tell else b'j' + to_json(value).encode()
+        if 0 < len(text) <= most:
             return text
     except Exception:
         pass
@@ -83,7 +83,20 @@ def as_told(value, most):
     return b'r' + text.encode('utf-8', 'backslashreplace')[:most]
 
 
-def evaluate(os, sys, most):
+def as_thrown(kind, value, trace, most):
+    """The same for what ended the program."""
+    import traceback
+    try:
+        message = str(value)
+    except Exception:
+        message = ''
+    told = ''.join(traceback.format_exception(kind, value, trace))
+    text = '\0'.join(
+        part.replace('\0', '\ufffd') for part in (kind.__name__, message, told))
+    return b'e' + text.encode('utf-8', 'backslashreplace')[:most]
+
+
+def evaluate(os, sys, most, tell):
     import _ast
     import _collections
     import _functools
@@ -92,21 +105,22 @@ def evaluate(os, sys, most):
     os.set_inheritable(197, False)
     place = os.fstat(197)
 
+    def hand(text):
+        try:
+            # The program may have closed it, and opened something else.
+            now = os.fstat(197)
+            if (now.st_dev, now.st_ino) == (place.st_dev, place.st_ino):
+                os.ftruncate(197, 0)
+                os.pwrite(197, text, 0)
+        except OSError:
+            pass
+
     class Taker:
         __slots__ = ()
 
         def __matmul__(self, value):
-            if value is None or os.getpid() != 2:
-                return
-            text = as_told(value, most)
-            try:
-                # The program may have closed it, and opened something else.
-                now = os.fstat(197)
-                if (now.st_dev, now.st_ino) == (place.st_dev, place.st_ino):
-                    os.ftruncate(197, 0)
-                    os.pwrite(197, text, 0)
-            except OSError:
-                pass
+            if value is not None and os.getpid() == 2:
+                hand(as_told(value, most, tell))
 
     def copy_of(code):
         """The code with its last value handed over, or None."""
@@ -146,6 +160,12 @@ def evaluate(os, sys, most):
             _warnings._filters_mutated()
 
     def watch(event, args):
+        if tell and event == 'sys.excepthook' and os.getpid() == 2:
+            # Python is about to print it.
+            try:
+                hand(as_thrown(*args[1:], most))
+            except BaseException:
+                pass
         if event != 'exec' or not waiting:
             return
         main = sys.modules['__main__'].__dict__

@@ -113,6 +113,7 @@ export default async function extras(test, world) {
         for (const member of ["stdout", "stderr", "exitCode", "signal", "outcome"]) {
           assert.equal(asked[member], plain[member], source);
         }
+        assert.equal(asked.error.code, plain.error.code, source);
         assert.notEqual(asked.outcome, "completed", source);
       }
     });

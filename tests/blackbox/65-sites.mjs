@@ -64,6 +64,13 @@ export default async function sites(test, world) {
     assert.match(lines[0], /\/execute\): .*TOLLBOX_PAY_TO/);
   });
 
+  await test("in the form of the route's dialect too", async () => {
+    for (const [path, method] of [["/v1/code", "POST"], ["/v1/health", "GET"]]) {
+      const { status, json } = await world.send({ base: broken, path, method });
+      assert.deepEqual([status, json.details.code, json.error], [500, "SERVICE_INTERNAL_FAILURE", json.details.message]);
+    }
+  });
+
   await test("a location may set the site's names by fastcgi_param", async () => {
     const { accepts, resource } = await offerOf(own);
     assert.deepEqual([resource.url, accepts[0].amount], ["https://own.example/execute", "3000"]);

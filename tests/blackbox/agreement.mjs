@@ -2,7 +2,7 @@
 
 /** What the server refuses and no schema can say: by the words of the refusal. */
 const BEYOND = [
-  ["source and stdin are measured in bytes", /^(source|stdin) is over /],
+  ["source, stdin and code are measured in bytes", /^(source|stdin|code) is over /],
   ["args, env and files have a limit over all", / over (32 KiB|16 MiB \(16777216 bytes\)) in all$/],
   ["a part of a path is measured in bytes", /of at most 255 bytes$/],
   ["the entry file depends on the source", /is the entry file that source is written to$/],

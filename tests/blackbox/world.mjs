@@ -28,7 +28,7 @@ export const FACILITATOR_TIMEOUT_MS = 6000;
 
 /** Further server blocks with settings of their own; see 65-sites.mjs. */
 const SITES = [
-  { name: "owner", set: { public_url: "https://owner.example", pay_to: OWNER, prices: "small=0.002", runtimes: "python3", tiers: "small large" } },
+  { name: "owner", set: { public_url: "https://owner.example", pay_to: OWNER, prices: "small=0.002 agent402=0.03", runtimes: "python3", tiers: "small large" } },
   { name: "twin", set: { public_url: "https://twin.example" } },
   { name: "quotesOnly", set: { public_url: "https://quotes.example", routes: "/quote" } },
   { name: "narrow", set: { public_url: "https://narrow.example", routes: "/execute", runtimes: "node", tiers: "small" } },

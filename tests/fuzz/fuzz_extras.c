@@ -68,6 +68,7 @@ image(const uint8_t *data, size_t size, uint32_t flags, uint64_t room)
 	}
 	must(x.text_len <= room);
 	must(x.value == EXTRAS_VALUE_NONE || (flags & WIRE_JOB_EVALUATE) != 0);
+	must(x.value != EXTRAS_VALUE_THROWN || (flags & WIRE_JOB_TELL) != 0);
 	must(x.n_files == 0 || (flags & WIRE_JOB_OUTPUTS) != 0);
 	must(x.n_figures == 0 || (flags & WIRE_JOB_FIGURES) != 0);
 	sum = 0;
@@ -104,8 +105,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	if (size < 3)
 		return 0;
-	image(
-	    data + 3, size - 3, data[0] & 7u, data[1] | (uint64_t)data[2] << 8);
+	image(data + 3, size - 3, data[0] & 15u,
+	    data[1] | (uint64_t)data[2] << 8);
 	pattern((const char *)data + 3, size - 3);
 	return 0;
 }

@@ -155,6 +155,137 @@ a_value_warm_or_not(void **state)
 	}
 }
 
+/* For people: the value as text, whatever it is; what was thrown, where that
+ * ended the program; and it is all on stderr as ever. */
+static void
+told(void **state)
+{
+	static const struct {
+		const char *runtime, *source;
+		enum extras_value value;
+		const char *name, *message; /* text alone is in message */
+	} table[] = {
+		{ "python3", "[1, 'a']", EXTRAS_VALUE_REPR, NULL, "[1, 'a']" },
+		{ "python3", "'x'", EXTRAS_VALUE_REPR, NULL, "'x'" },
+		{ "python3", "None", EXTRAS_VALUE_NONE, NULL, NULL },
+		{ "node", "'x'", EXTRAS_VALUE_REPR, NULL, "'x'" },
+		{ "node", "({ a: [1], b: 'c' })", EXTRAS_VALUE_REPR, NULL,
+		    "{ a: [ 1 ], b: 'c' }" },
+		{ "python3", "print(2)\n1/0", EXTRAS_VALUE_THROWN,
+		    "ZeroDivisionError", "division by zero" },
+		{ "python3",
+		    "def f():\n  raise KeyError('ä\\0') from ValueError(1)\n"
+		    "f()\nx = 1",
+		    EXTRAS_VALUE_THROWN, "KeyError", "'ä\\x00'" },
+		{ "python3", "x = (", EXTRAS_VALUE_THROWN, "SyntaxError",
+		    "'(' was never closed (main.py, line 1)" },
+		{ "python3",
+		    "class E(Exception):\n  def __str__(self): return 5\n"
+		    "raise E('x')",
+		    EXTRAS_VALUE_THROWN, "E", "" },
+		{ "python3", "1\nimport sys\nsys.exit(3)", EXTRAS_VALUE_NONE,
+		    NULL, NULL },
+		{ "node", "null.x", EXTRAS_VALUE_THROWN, "TypeError",
+		    "Cannot read properties of null (reading 'x')" },
+		{ "node", "let x = ;", EXTRAS_VALUE_THROWN, "SyntaxError",
+		    "Unexpected token ';'" },
+		{ "node", "import fs from 'fs';\nthrow new RangeError('r\\0')",
+		    EXTRAS_VALUE_THROWN, "RangeError", "r\xef\xbf\xbd" },
+		{ "node", "Promise.reject(new Error('later'));\n5",
+		    EXTRAS_VALUE_THROWN, "Error", "later" },
+		{ "node", "throw { a: 1 }", EXTRAS_VALUE_THROWN, "Uncaught",
+		    "{ a: 1 }" },
+		{ "node",
+		    "process.on('uncaughtException', () => {});\n"
+		    "setImmediate(() => { throw new Error('caught') });\n7",
+		    EXTRAS_VALUE_REPR, NULL, "7" },
+	};
+	struct server s;
+
+	(void)state;
+	start(&s, 1);
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct job j = make_job(&s, table[i].runtime, table[i].source);
+		struct finding f, plain;
+		const char *text;
+		size_t left;
+
+		find(&plain, &s, &j);
+		j.evaluate = true;
+		j.tell = true;
+		find(&f, &s, &j);
+		/* Nothing else is different. */
+		assert_int_equal(f.o.r.exit_code, plain.o.r.exit_code);
+		assert_string_equal(f.o.r.text, plain.o.r.text);
+		assert_string_equal(buf_cstr(&f.o.out), buf_cstr(&plain.o.out));
+		assert_string_equal(buf_cstr(&f.o.err), buf_cstr(&plain.o.err));
+		if (f.x.value != table[i].value)
+			fail_msg("%s: %d '%.*s' %s", table[i].source, f.x.value,
+			    (int)f.x.text_len, f.x.text, buf_cstr(&f.o.err));
+		text = f.x.text;
+		left = f.x.text_len;
+		if (table[i].name != NULL) {
+			size_t n = strlen(table[i].name) + 1;
+
+			assert_true(n <= left);
+			assert_string_equal(text, table[i].name);
+			text += n;
+			left -= n;
+		}
+		if (f.x.value == EXTRAS_VALUE_THROWN) {
+			size_t n = strlen(table[i].message) + 1;
+
+			assert_true(n <= left);
+			assert_string_equal(text, table[i].message);
+			text += n;
+			left -= n;
+			/* A NUL is another character there. */
+			if (strstr(table[i].message, "\xef\xbf\xbd") == NULL &&
+			    memmem(f.o.err.data, f.o.err.len, text, left) ==
+				NULL)
+				fail_msg("'%.*s' is not in '%s'", (int)left,
+				    text, buf_cstr(&f.o.err));
+		} else if (table[i].message != NULL) {
+			assert_int_equal(left, strlen(table[i].message));
+			assert_memory_equal(text, table[i].message, left);
+		}
+		forget(&f);
+		forget(&plain);
+		free(j.source);
+	}
+	server_stop(&s);
+}
+
+/* A folder that the job brings is there, and empty. */
+static void
+a_folder(void **state)
+{
+	char *outputs[] = { WORD("outputs/**"), NULL };
+
+	(void)state;
+	for (uint64_t pool = 0; pool <= 1; pool++) {
+		struct server s;
+		struct finding f;
+		struct job j;
+
+		start(&s, pool);
+		j = make_job(&s, "bash",
+		    "ls -A outputs; mkdir outputs/d; echo x >outputs/d/y");
+		j.folder = "outputs";
+		j.wants_outputs = true;
+		j.outputs = outputs;
+		j.n_outputs = 1;
+		find(&f, &s, &j);
+		check_end(&f.o, ST_OK, 0, 0);
+		assert_int_equal(f.o.out.len, 0);
+		assert_int_equal(f.x.n_files, 1);
+		assert_memory_equal(f.x.files[0].path, "outputs/d/y", 11);
+		forget(&f);
+		free(j.source);
+		server_stop(&s);
+	}
+}
+
 /* A job that asks for nothing gets nothing. */
 static void
 only_who_asks(void **state)
@@ -312,6 +443,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_value_warm_or_not),
+		cmocka_unit_test(told),
+		cmocka_unit_test(a_folder),
 		cmocka_unit_test(only_who_asks),
 		cmocka_unit_test(no_hook_no_helper),
 		cmocka_unit_test(figures_of_matplotlib),

@@ -11,7 +11,9 @@
 
 #include "base/wire.h"
 
-#define ALL (WIRE_JOB_EVALUATE | WIRE_JOB_OUTPUTS | WIRE_JOB_FIGURES)
+#define ALL                                                                    \
+	(WIRE_JOB_EVALUATE | WIRE_JOB_OUTPUTS | WIRE_JOB_FIGURES |             \
+	    WIRE_JOB_TELL)
 #define PNG "\x89PNG\r\n\x1a\n\0\0"
 
 /* An image under way, in one block of room for all tests. */
@@ -102,6 +104,28 @@ all_kinds(void **state)
 }
 
 static void
+thrown(void **state)
+{
+	struct extras x;
+
+	(void)state;
+	add(WIRE_THROWN, "", "E\0m\0t", 5);
+	assert_int_equal(extras_read(&x, image, len, ALL, 5), ST_OK);
+	len = 0;
+	assert_int_equal(x.value, EXTRAS_VALUE_THROWN);
+	assert_memory_equal(x.text, "E\0m\0t", x.text_len);
+	/* In place of a value, not beside it; and within the same size. */
+	add_text(WIRE_VALUE_REPR, "", "x");
+	add_text(WIRE_THROWN, "", "E");
+	refused(ALL, 100);
+	add_text(WIRE_THROWN, "", "E");
+	add_text(WIRE_VALUE_JSON, "", "1");
+	refused(ALL, 100);
+	add_text(WIRE_THROWN, "", "EEEEEE");
+	refused(ALL, 5);
+}
+
+static void
 nothing(void **state)
 {
 	struct extras x;
@@ -122,6 +146,12 @@ what_was_not_asked_for(void **state)
 	refused(ALL & ~WIRE_JOB_OUTPUTS, 100);
 	add_omitted("a", 101);
 	refused(ALL & ~WIRE_JOB_OUTPUTS, 100);
+	add_text(WIRE_THROWN, "", "E");
+	refused(ALL & ~WIRE_JOB_TELL, 100);
+	add_text(WIRE_THROWN, "", "E");
+	refused(ALL & ~WIRE_JOB_EVALUATE, 100);
+	add(WIRE_FOLDER, "a", "", 0);
+	refused(ALL, 100);
 	add(WIRE_FIGURE, "a", PNG, 10);
 	refused(ALL & ~WIRE_JOB_FIGURES, 100);
 	for (int kind = WIRE_FILE; kind <= WIRE_HELPER; kind++) {
@@ -287,6 +317,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_kinds),
+		cmocka_unit_test(thrown),
 		cmocka_unit_test(nothing),
 		cmocka_unit_test(what_was_not_asked_for),
 		cmocka_unit_test(budgets),
