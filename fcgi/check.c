@@ -4,6 +4,7 @@
 #include <pwd.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/conf.h"
@@ -14,6 +15,7 @@
 #include "pay/chain.h"
 #include "pay/facilitator.h"
 #include "pay/x402.h"
+#include "places.h"
 #include "web/sites.h"
 
 #define SCHEME "exact"
@@ -136,10 +138,78 @@ check_facilitator(bool *all, struct facilitator *fc, const struct site *s)
 			check_offer(all, fc, &s->accepts[i]);
 }
 
-/* Every facilitator that the site of the bare settings goes by. */
+/* Every facilitator that the site goes by and that was not asked yet. */
 static void
-check_facilitators(bool *all, const struct conf *c)
+check_facilitators(bool *all, const struct conf *c, struct sites *sites,
+    const struct site *s, bool asked[CONF_FACILITATORS])
 {
+	for (size_t i = 0; i < c->n_facilitators; i++) {
+		struct facilitator *fc =
+		    sites_facilitator(sites, c->facilitators[i].name);
+		bool used = false;
+
+		for (size_t k = 0; k < s->n_accepts; k++)
+			used = used || s->accepts[k].by == fc ||
+			       s->accepts[k].fallback == fc;
+		if (used && !asked[i])
+			check_facilitator(all, fc, s);
+		asked[i] = asked[i] || used;
+	}
+}
+
+/* A place in a web server's files. */
+static void
+check_place(bool *all, const struct conf *c, struct sites *sites,
+    const struct places_one *p, bool asked[CONF_FACILITATORS])
+{
+	OWN_SITE struct sites_loan loan = { .from = NULL };
+
+	if (p->socket != NULL && strcmp(p->socket, c->listen) != 0) {
+		say(all, true, "site", "%s: is another daemon's, at %s",
+		    p->name, p->socket);
+		return;
+	}
+	if (p->unknown != NULL) {
+		say(all, false, "site", "%s: %s — write constants", p->name,
+		    p->unknown);
+		return;
+	}
+	if (sites_with(&loan, sites, &p->params, p->name) != ST_OK) {
+		say(all, false, "site", "%s: its settings are too long",
+		    p->name);
+		return;
+	}
+	if (loan.site->broken.st != ST_OK) {
+		say(all, false, "site", "%s: %s", p->name,
+		    loan.site->broken.message);
+		return;
+	}
+	say(all, true, "site", "%s: %s, paid to %s on %s", p->name,
+	    loan.site->conf.public_url, loan.site->accepts[0].pay_to,
+	    loan.site->accepts[0].network);
+	check_facilitators(all, c, sites, loan.site, asked);
+}
+
+static void
+check_places(bool *all, const struct conf *c, struct sites *sites,
+    const char *web, bool asked[CONF_FACILITATORS])
+{
+	struct places places = { .n = 0 };
+	struct fault f = { .st = ST_OK };
+
+	if (places_load(&places, web, &f) != ST_OK)
+		say(all, false, "web server", "%s", f.message);
+	for (size_t i = 0; i < places.n; i++)
+		check_place(all, c, sites, &places.at[i], asked);
+	places_free(&places);
+}
+
+/* What is sold: at the site of the bare settings, and at those of the web
+ * server's files. */
+static void
+check_sites(bool *all, const struct conf *c, const char *web)
+{
+	bool asked[CONF_FACILITATORS] = { false };
 	const struct site *s = NULL;
 	struct sites *sites = NULL;
 	struct fault f;
@@ -151,20 +221,12 @@ check_facilitators(bool *all, const struct conf *c)
 	    sites_default(&s, sites) != ST_OK) {
 		say(all, false, "facilitator",
 		    "its settings cannot be used (see above)");
-	} else if (s->broken.st != ST_OK) {
-		say(all, false, "site", "%s", s->broken.message);
 	} else {
-		for (size_t i = 0; i < c->n_facilitators; i++) {
-			struct facilitator *fc =
-			    sites_facilitator(sites, c->facilitators[i].name);
-			bool used = false;
-
-			for (size_t k = 0; k < s->n_accepts; k++)
-				used = used || s->accepts[k].by == fc ||
-				       s->accepts[k].fallback == fc;
-			if (used)
-				check_facilitator(all, fc, s);
-		}
+		if (s->broken.st != ST_OK)
+			say(all, false, "site", "%s", s->broken.message);
+		else
+			check_facilitators(all, c, sites, s, asked);
+		check_places(all, c, sites, web, asked);
 	}
 	sites_close(sites);
 }
@@ -230,7 +292,7 @@ check_dry(struct conf *c)
 }
 
 bool
-check_all(const char *path, char *const *environment)
+check_all(const char *path, const char *web, char *const *environment)
 {
 	struct conf *c = NULL;
 	struct fault f = { .st = ST_OK };
@@ -245,7 +307,7 @@ check_all(const char *path, char *const *environment)
 	/* Its lines have been counted one by one. */
 	if (!host_check(c, host_line, &all))
 		all = false;
-	check_facilitators(&all, c);
+	check_sites(&all, c, web);
 	check_chains(&all, c);
 	conf_free(c);
 	return all;

@@ -7,9 +7,10 @@
 struct conf;
 
 /* Judge the settings (file at path, or NULL; environment over it), the users,
- * the host and the facilitator, one line on stdout for each thing, a wrong one
- * with its mend. True if all holds. */
-bool check_all(const char *path, char *const *environment);
+ * the host, the sites in the web server's files (web as in places_load()) and
+ * the facilitators, one line on stdout for each thing, a wrong one with its
+ * mend. True if all holds. */
+bool check_all(const char *path, const char *web, char *const *environment);
 
 /* `tollbox serve -n`: would a start take the settings c? Complete, the site's
  * addresses and prices right and, where root asks, the secret files as they

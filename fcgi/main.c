@@ -9,11 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/conf.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "check.h"
+#include "config.h"
 #include "drop.h"
 #include "pay/keyring.h"
 #include "pay/ledger.h"
@@ -23,7 +23,6 @@
 #include "verify.h"
 
 #define CONF_PATH "/etc/tollbox/tollbox.conf"
-#define PRINT_BYTES (1u << 20)
 #define EXIT_USAGE 2
 #define EXIT_STILL_UNKNOWN 3
 
@@ -31,6 +30,7 @@ struct options {
 	const char *path; /* of the settings, NULL: none */
 	const char *state;
 	const char *identity; /* of a payment */
+	const char *web;      /* a web server's files, NULL: ask it */
 	bool all;
 	bool dry; /* -n */
 };
@@ -39,8 +39,10 @@ static const char usage[] =
     "usage: tollbox COMMAND [-c FILE] [options]\n"
     "\n"
     "  serve [-n]           start the service; -n only checks the settings\n"
-    "  check                what on this host is missing, and the mend\n"
-    "  config               the settings in force and where each is from\n"
+    "  check [--web FILE]   what on this host is missing, and the mend\n"
+    "  config [--web FILE]  the settings in force and where each is from;\n"
+    "                       FILE: what `nginx -T` or `apache2ctl -t -D\n"
+    "                       DUMP_CONFIG` has written, instead of asking them\n"
     "  payments [--state S] the ledger's payments, newest first; S is one of\n"
     "                       claimed settling unknown failed settled (or owed)\n"
     "                       running done\n"
@@ -101,24 +103,20 @@ static int
 check(const struct options *o)
 {
 	log_open("check", LOG_LEVEL_ERR);
-	return check_all(o->path, environ) ? EXIT_SUCCESS : EXIT_FAILURE;
+	return check_all(o->path, o->web, environ) ? EXIT_SUCCESS
+						   : EXIT_FAILURE;
 }
 
 static int
 config(const struct options *o)
 {
 	struct conf *c = NULL;
-	struct buf b;
 	enum status st;
 
 	log_open("config", LOG_LEVEL_ERR);
 	if (load(&c, o) != ST_OK)
 		return EXIT_FAILURE;
-	buf_init(&b, PRINT_BYTES);
-	conf_print(&b, c);
-	fputs(buf_cstr(&b), stdout);
-	st = buf_status(&b);
-	buf_free(&b);
+	st = config_print(c, o->web);
 	conf_free(c);
 	return st == ST_OK ? EXIT_SUCCESS : EXIT_FAILURE;
 }
@@ -219,6 +217,7 @@ help(const struct options *o)
 #define OPT_DRY 'n'
 #define OPT_STATE 's'
 #define OPT_ALL 'a'
+#define OPT_WEB 'w'
 
 static const struct command {
 	const char *name;
@@ -226,8 +225,8 @@ static const struct command {
 	char takes; /* what it takes besides -c: OPT_… or nothing */
 } commands[] = {
 	{ "serve", serve, OPT_DRY },
-	{ "check", check, OPT_NONE },
-	{ "config", config, OPT_NONE },
+	{ "check", check, OPT_WEB },
+	{ "config", config, OPT_WEB },
 	{ "payments", payments, OPT_STATE },
 	{ "reconcile", reconcile, OPT_ALL },
 	{ "rotate-keys", rotate_keys, OPT_NONE },
@@ -245,7 +244,9 @@ parse_options(
 	static const struct option names[] = { { "config", required_argument,
 						   NULL, 'c' },
 		{ "state", required_argument, NULL, OPT_STATE },
-		{ "all", no_argument, NULL, OPT_ALL }, { NULL, 0, NULL, 0 } };
+		{ "all", no_argument, NULL, OPT_ALL },
+		{ "web", required_argument, NULL, OPT_WEB },
+		{ NULL, 0, NULL, 0 } };
 	int opt;
 
 	opterr = 0;
@@ -260,6 +261,8 @@ parse_options(
 			o->dry = true;
 		else if (opt == OPT_STATE)
 			o->state = optarg;
+		else if (opt == OPT_WEB)
+			o->web = optarg;
 		else
 			o->all = true;
 	}

@@ -251,6 +251,11 @@ void conf_write(struct buf *out, const struct conf *c, enum conf_role role);
  * left out: `tollbox config`. */
 void conf_print(struct buf *out, const struct conf *c);
 
+/* The same of the settings that a location's parameters have put into s; get as
+ * in conf_site_resolve(). */
+void conf_print_location(struct buf *out, const struct conf_site *s,
+    const char *(*get)(void *ctx, const char *name), void *ctx);
+
 void conf_free(struct conf *c); /* NULL is fine; secrets are wiped */
 
 /* A copy of base with the location's parameters over it. get(ctx, name) gives

@@ -4,13 +4,14 @@ import assert from "node:assert/strict";
 import { readFileSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { getAddress } from "../devnet/node_modules/viem/_esm/utils/address/getAddress.js";
-import { STRANGER, apacheFront, assertOwnAnswer, startSilence, throughFront } from "./fronts.mjs";
+import { STRANGER, apacheFront, assertCut, assertOwnAnswer, startHalf, startSilence, throughFront } from "./fronts.mjs";
 import { assertRefused } from "./shape.mjs";
 import { HELLO, OWNER } from "./world.mjs";
 
 export default async function apache(test, world) {
   const { send } = world;
   const silence = await startSilence(world);
+  const half = await startHalf(world);
   const impatient = [/timeout=600/, "timeout=1"];
   const front = await apacheFront(world, {
     hosts: [
@@ -18,6 +19,7 @@ export default async function apache(test, world) {
       { name: "chosen", include: "tollbox.conf", lines: `ProxyFCGISetEnvIf "true" TOLLBOX_PAY_TO "${OWNER}"\n  ProxyFCGISetEnvIf "true" TOLLBOX_PUBLIC_URL "https://chosen.example"` },
       { name: "broken", include: "tollbox.conf", lines: "SetEnv TOLLBOX_PAY_TO nonsense" },
       { name: "away", lines: `Define TOLLBOX_SOCKET ${world.folder}/nobody.sock` },
+      { name: "half", lines: `Define TOLLBOX_SOCKET ${half.socket}` },
       { name: "silent", lines: `Define TOLLBOX_SOCKET ${silence.socket}`, patch: impatient },
     ],
   });
@@ -85,6 +87,8 @@ export default async function apache(test, world) {
     assertOwnAnswer(await send({ base: silent.http, body: HELLO }), "SERVICE_INTERNAL_FAILURE", 504);
   });
 
+  await test("the daemon dies in the middle of an answer: the connection ends", () => assertCut(front.urls.half.http));
+
   await test("an address and a header that are too long, TRACE, no HTTP: in the same form", async () => {
     assertOwnAnswer(await send({ base: main.http, path: `/${"a".repeat(40000)}`, method: "GET" }), "REQUEST_MALFORMED", 414);
     assertOwnAnswer(await send({ base: main.http, headers: { "PAYMENT-SIGNATURE": "A".repeat(40000) }, body: HELLO }), "REQUEST_MALFORMED", 400);
@@ -94,5 +98,5 @@ export default async function apache(test, world) {
   });
 
   await front.stop();
-  await silence.stop();
+  await Promise.all([silence.stop(), half.stop()]);
 }

@@ -4,14 +4,16 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
 import { chmodSync, readFileSync } from "node:fs";
+import { Agent, get } from "node:http";
 import http2 from "node:http2";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { payV1 } from "../clients/v1/client.mjs";
 import { payV2 } from "../devnet/client.mjs";
 import { startApache, startFcgiwrap, startNginx } from "../harness/servers.mjs";
 import { assertCommon, assertError, assertRefused, assertRequired, assertRun } from "./shape.mjs";
-import { NDJSON, SSE, joined, openStream } from "./streams.mjs";
+import { NDJSON, SSE, joined, openStream, record } from "./streams.mjs";
 import { HELLO } from "./world.mjs";
 
 const MIB = 1024 * 1024;
@@ -37,7 +39,8 @@ export const nginxFront = (world, { hosts = [] } = {}) => startNginx(settings(wo
 export async function fcgiwrapFront(world) {
   const wrap = await startFcgiwrap({ folder: join(world.folder, `server-${folders++}`) });
   const lines = (socket) => `set $tollbox_script ${wrap.script};\nset $tollbox_script_socket ${socket};`;
-  const hosts = [{ name: "main", lines: lines(world.socket) }, { name: "away", lines: lines("/nonexistent/tollbox.sock") }];
+  const sockets = { main: world.socket, away: "/nonexistent/tollbox.sock" };
+  const hosts = Object.entries(sockets).map(([name, socket]) => ({ name, lines: lines(socket) }));
   const front = await startNginx(settings(world, { socket: wrap.socket, hosts }));
   return {
     ...front,
@@ -48,11 +51,14 @@ export async function fcgiwrapFront(world) {
   };
 }
 
-/** A daemon that takes requests and never answers → {socket, stop()} */
-export async function startSilence(world) {
-  const socket = join(world.folder, `silent-${folders++}.sock`);
+/** A daemon that does to each peer what `behave` does → {socket, stop()} */
+async function startImpostor(world, behave) {
+  const socket = join(world.folder, `impostor-${folders++}.sock`);
   const peers = new Set();
-  const server = createServer((peer) => peers.add(peer.on("error", () => {}).resume()));
+  const server = createServer((peer) => {
+    peers.add(peer.on("error", () => {}).resume());
+    behave(peer);
+  });
   await new Promise((resolve) => server.listen(socket, resolve));
   chmodSync(socket, 0o666);
   return {
@@ -62,6 +68,25 @@ export async function startSilence(world) {
       return new Promise((resolve) => server.close(resolve));
     },
   };
+}
+
+/** A daemon that takes requests and never answers → {socket, stop()} */
+export const startSilence = (world) => startImpostor(world, () => {});
+
+const HALF = "Status: 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 100\r\n\r\n0123456789";
+/** A daemon that dies in the middle of each answer → {socket, stop()} */
+export const startHalf = (world) => startImpostor(world, (peer) => peer.once("data", () => peer.end(record(6, Buffer.from(HALF)))));
+
+/** Half an answer ends with the connection, so that a client does not wait for the rest: Apache keeps idle ones for 5 s. */
+export async function assertCut(base) {
+  const begin = performance.now();
+  const agent = new Agent({ keepAlive: true });
+  const request = get(`${base}/version`, { agent });
+  const [response] = await once(request, "response");
+  assert.equal(response.headers["content-length"], "100");
+  await assert.rejects(text(response), /aborted/);
+  assert.ok(performance.now() - begin < 8000, `after ${performance.now() - begin} ms`);
+  agent.destroy();
 }
 
 /** An answer of the web server's own: its status differs from the code's, and it may say when to come again. */

@@ -157,7 +157,8 @@ const length = (n) => (n < 128 ? Buffer.from([n]) : Buffer.from([0x80 | (n >> 24
 
 const pair = (name, value) => Buffer.concat([length(name.length), length(Buffer.byteLength(value)), Buffer.from(name), Buffer.from(value)]);
 
-const record = (type, data) => Buffer.concat([Buffer.from([1, type, 0, 1, data.length >> 8, data.length & 255, 0, 0]), data]);
+/** One FastCGI record of request 1. */
+export const record = (type, data) => Buffer.concat([Buffer.from([1, type, 0, 1, data.length >> 8, data.length & 255, 0, 0]), data]);
 
 /** What the records of standard output in `bytes` hold; `whole` if the request was ended in order. */
 function content(bytes) {

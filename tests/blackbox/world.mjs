@@ -113,8 +113,8 @@ export async function createWorld() {
     writeFileSync(conf, FACILITATOR + (lines === null ? CHAIN : lines));
     await world.restart();
   };
-  /** The tollbox command with the stack's settings → {status, stdout, stderr} */
-  world.tollbox = (...args) => runTollbox([...args, "-c", join(folder, "tollbox.ini")], env);
+  /** The tollbox command with the stack's settings (or -c others) → {status, stdout, stderr} */
+  world.tollbox = (...args) => runTollbox(args.includes("-c") ? args : [...args, "-c", join(folder, "tollbox.ini")], env);
   world.close = async ({ keep }) => {
     await world.stop();
     await faults.stop();
