@@ -352,3 +352,17 @@ json_key(struct buf *out, const char *name)
 	json_put_string(out, name);
 	buf_addc(out, ':');
 }
+
+void
+json_member_string(struct buf *out, const char *name, const char *s)
+{
+	json_key(out, name);
+	json_put_string(out, s);
+}
+
+void
+json_member_uint(struct buf *out, const char *name, uint64_t n)
+{
+	json_key(out, name);
+	buf_addf(out, "%" PRIu64, n);
+}

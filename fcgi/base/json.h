@@ -96,5 +96,8 @@ void json_put_tenths(struct buf *out, uint64_t tenths);
 void json_sep(struct buf *out);
 /* json_sep, the quoted name and a colon. */
 void json_key(struct buf *out, const char *name);
+/* A member with its comma: json_key(), then the value. */
+void json_member_string(struct buf *out, const char *name, const char *s);
+void json_member_uint(struct buf *out, const char *name, uint64_t n);
 
 #endif

@@ -17,32 +17,37 @@ now(void)
 	return (int64_t)time(NULL);
 }
 
-/* Run a statement of ?1 identity, ?2 time and, if third, ?3 text, that must
- * change exactly one row: ST_CONFLICT if the row was not in its state. */
+/* Run the statement that was started, which must change exactly one row:
+ * ST_CONFLICT if that was not in its state. */
+static enum status
+run_one(struct ledger_db *db)
+{
+	int64_t changed = 0;
+	enum status st = ledger_db_run(db, &changed);
+
+	if (st != ST_OK)
+		return st;
+	return changed == 1 ? ST_OK : ST_CONFLICT;
+}
+
+/* Run a statement of ?1 identity, ?2 time and, if third, ?3 text, as
+ * run_one() does. */
 static enum status
 step(struct ledger_db *db, enum ledger_sql q, const char *identity, bool third,
     const char *text)
 {
-	int64_t changed = 0;
-	enum status st = ST_BUG;
-
 	ledger_db_start(db, q);
 	ledger_db_text(db, identity);
 	ledger_db_number(db, now());
 	if (third)
 		ledger_db_text(db, text);
-	st = ledger_db_run(db, &changed);
-	if (st != ST_OK)
-		return st;
-	return changed == 1 ? ST_OK : ST_CONFLICT;
+	return run_one(db);
 }
 
 enum status
 ledger_change_claim(struct ledger_db *db, const void *arg)
 {
 	const struct ledger_claim *c = arg;
-	int64_t changed = 0;
-	enum status st = ST_BUG;
 
 	ledger_db_start(db, LEDGER_SQL_CLAIM);
 	ledger_db_text(db, c->identity);
@@ -64,25 +69,17 @@ ledger_change_claim(struct ledger_db *db, const void *arg)
 		ledger_db_bytes(db, c->key, LEDGER_KEY_BYTES);
 	else
 		ledger_db_text(db, NULL);
-	st = ledger_db_run(db, &changed);
-	if (st != ST_OK)
-		return st;
-	return changed == 1 ? ST_OK : ST_CONFLICT;
+	return run_one(db);
 }
 
 enum status
 ledger_change_release(struct ledger_db *db, const void *arg)
 {
 	const struct ledger_move *m = arg;
-	int64_t changed = 0;
-	enum status st = ST_BUG;
 
 	ledger_db_start(db, LEDGER_SQL_RELEASE);
 	ledger_db_text(db, m->identity);
-	st = ledger_db_run(db, &changed);
-	if (st != ST_OK)
-		return st;
-	return changed == 1 ? ST_OK : ST_CONFLICT;
+	return run_one(db);
 }
 
 enum status
@@ -162,17 +159,12 @@ enum status
 ledger_change_later(struct ledger_db *db, const void *arg)
 {
 	const struct ledger_move *m = arg;
-	int64_t changed = 0;
-	enum status st = ST_BUG;
 
 	ledger_db_start(db, LEDGER_SQL_LATER);
 	ledger_db_text(db, m->identity);
 	ledger_db_number(db, m->next_try);
 	ledger_db_text(db, m->text);
-	st = ledger_db_run(db, &changed);
-	if (st != ST_OK)
-		return st;
-	return changed == 1 ? ST_OK : ST_CONFLICT;
+	return run_one(db);
 }
 
 enum status
@@ -220,15 +212,10 @@ enum status
 ledger_change_doubt(struct ledger_db *db, const void *arg)
 {
 	const struct ledger_move *m = arg;
-	int64_t changed = 0;
-	enum status st = ST_BUG;
 
 	ledger_db_start(db, LEDGER_SQL_DOUBT);
 	ledger_db_text(db, m->identity);
-	st = ledger_db_run(db, &changed);
-	if (st != ST_OK)
-		return st;
-	return changed == 1 ? ST_OK : ST_CONFLICT;
+	return run_one(db);
 }
 
 static enum status

@@ -1,7 +1,5 @@
 #include "pay/offer.h"
 
-#include <inttypes.h>
-
 #include "base/hex.h"
 #include "base/json.h"
 #include "pay/jws.h"
@@ -33,20 +31,6 @@ static const char receipt_schema[] =
     "\"signature\":" STRING "},\"required\":[\"format\",\"signature\"]}},"
     "\"required\":[\"receipt\"]}";
 
-static void
-put_string(struct buf *out, const char *name, const char *s)
-{
-	json_key(out, name);
-	json_put_string(out, s);
-}
-
-static void
-put_uint(struct buf *out, const char *name, uint64_t n)
-{
-	json_key(out, name);
-	buf_addf(out, "%" PRIu64, n);
-}
-
 /* Members in the order that JCS sorts them into: the text is what a JWS
  * signs. */
 static void
@@ -57,14 +41,14 @@ put_offer_payload(struct buf *out, const struct x402_requirement *req,
 
 	u256_text(amount, &req->amount);
 	buf_addc(out, '{');
-	put_string(out, "amount", amount);
-	put_string(out, "asset", req->asset);
-	put_string(out, "network", req->network);
-	put_string(out, "payTo", req->pay_to);
-	put_string(out, "resourceUrl", resource_url);
-	put_string(out, "scheme", req->scheme);
-	put_uint(out, "validUntil", valid_until);
-	put_uint(out, "version", OFFER_TYPED_VERSION);
+	json_member_string(out, "amount", amount);
+	json_member_string(out, "asset", req->asset);
+	json_member_string(out, "network", req->network);
+	json_member_string(out, "payTo", req->pay_to);
+	json_member_string(out, "resourceUrl", resource_url);
+	json_member_string(out, "scheme", req->scheme);
+	json_member_uint(out, "validUntil", valid_until);
+	json_member_uint(out, "version", OFFER_TYPED_VERSION);
 	buf_addc(out, '}');
 }
 
@@ -72,12 +56,12 @@ static void
 put_receipt_payload(struct buf *out, const struct offer_paid *paid)
 {
 	buf_addc(out, '{');
-	put_uint(out, "issuedAt", paid->issued_at);
-	put_string(out, "network", paid->network);
-	put_string(out, "payer", paid->payer);
-	put_string(out, "resourceUrl", paid->resource_url);
-	put_string(out, "transaction", paid->transaction);
-	put_uint(out, "version", OFFER_TYPED_VERSION);
+	json_member_uint(out, "issuedAt", paid->issued_at);
+	json_member_string(out, "network", paid->network);
+	json_member_string(out, "payer", paid->payer);
+	json_member_string(out, "resourceUrl", paid->resource_url);
+	json_member_string(out, "transaction", paid->transaction);
+	json_member_uint(out, "version", OFFER_TYPED_VERSION);
 	buf_addc(out, '}');
 }
 
@@ -87,7 +71,7 @@ static void
 put_jws(
     struct buf *out, const struct offer_issuer *by, const struct buf *payload)
 {
-	put_string(out, "format", "jws");
+	json_member_string(out, "format", "jws");
 	json_key(out, "signature");
 	buf_addc(out, '"');
 	jws_put(out, keyring_offers(by->keys), by->did, payload->data,
@@ -107,7 +91,7 @@ put_eip712(struct buf *out, const struct eth_signer *evm,
 		return;
 	}
 	hex_encode(text, sig, sizeof(sig));
-	put_string(out, "format", "eip712");
+	json_member_string(out, "format", "eip712");
 	json_key(out, "payload");
 	buf_add(out, payload->data, payload->len);
 	json_key(out, "signature");

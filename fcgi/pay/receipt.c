@@ -1,6 +1,5 @@
 #include "pay/receipt.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/jcs.h"
@@ -13,20 +12,6 @@
 
 /* Members are written in the order that JCS sorts them into, everywhere in
  * this file. */
-
-static void
-put_string(struct buf *out, const char *name, const char *s)
-{
-	json_key(out, name);
-	json_put_string(out, s);
-}
-
-static void
-put_uint(struct buf *out, const char *name, uint64_t n)
-{
-	json_key(out, name);
-	buf_addf(out, "%" PRIu64, n);
-}
 
 static void
 put_bool(struct buf *out, const char *name, bool b)
@@ -46,10 +31,10 @@ static void
 put_limits(struct buf *out, const struct limits *l)
 {
 	open_object(out, "limits");
-	put_uint(out, "maxMemoryBytes", l->memory_bytes);
-	put_uint(out, "maxOutputBytes", l->output_bytes);
-	put_uint(out, "timeoutMs", l->timeout_ms);
-	put_uint(out, "workDirBytes", l->work_bytes);
+	json_member_uint(out, "maxMemoryBytes", l->memory_bytes);
+	json_member_uint(out, "maxOutputBytes", l->output_bytes);
+	json_member_uint(out, "timeoutMs", l->timeout_ms);
+	json_member_uint(out, "workDirBytes", l->work_bytes);
 	buf_addc(out, '}');
 }
 
@@ -57,11 +42,11 @@ static void
 put_payment(struct buf *out, const struct receipt *r)
 {
 	open_object(out, "payment");
-	put_string(out, "amount", r->amount);
-	put_string(out, "asset", r->asset);
-	put_string(out, "network", r->network);
-	put_string(out, "payer", r->payer);
-	put_string(out, "reference", r->reference);
+	json_member_string(out, "amount", r->amount);
+	json_member_string(out, "asset", r->asset);
+	json_member_string(out, "network", r->network);
+	json_member_string(out, "payer", r->payer);
+	json_member_string(out, "reference", r->reference);
 	buf_addc(out, '}');
 }
 
@@ -72,9 +57,9 @@ put_status(struct buf *out, enum status st)
 
 	open_object(out, "status");
 	put_bool(out, "billable", api->billable);
-	put_string(out, "category", api->category);
+	json_member_string(out, "category", api->category);
 	if (api->code != NULL) {
-		put_string(out, "code", api->code);
+		json_member_string(out, "code", api->code);
 	} else {
 		json_key(out, "code");
 		buf_adds(out, "null");
@@ -108,7 +93,7 @@ put_usage(struct buf *out, const struct receipt *r)
 	json_key(out, "durationMs");
 	json_put_tenths(out, r->duration_tenths);
 	put_exit_code(out, r);
-	put_string(out, "outcome", r->outcome);
+	json_member_string(out, "outcome", r->outcome);
 	put_truncated(out, r);
 	buf_addc(out, '}');
 }
@@ -122,17 +107,17 @@ put_first(struct buf *out, const struct receipt *r)
 	price_dollars(dollars, r->price_micros);
 	price_number(number, r->price_micros);
 	if (r->extras_digest != NULL)
-		put_string(out, "extrasDigest", r->extras_digest);
-	put_uint(out, "issuedAt", r->issued_at);
-	put_string(out, "issuer", r->issuer);
+		json_member_string(out, "extrasDigest", r->extras_digest);
+	json_member_uint(out, "issuedAt", r->issued_at);
+	json_member_string(out, "issuer", r->issuer);
 	put_limits(out, &r->limits);
-	put_string(out, "outputDigest", r->output_digest);
+	json_member_string(out, "outputDigest", r->output_digest);
 	put_payment(out, r);
-	put_string(out, "price", dollars);
+	json_member_string(out, "price", dollars);
 	json_key(out, "priceUsd");
 	buf_adds(out, number);
-	put_string(out, "requestDigest", r->request_digest);
-	put_string(out, "runtime", r->runtime);
+	json_member_string(out, "requestDigest", r->request_digest);
+	json_member_string(out, "runtime", r->runtime);
 }
 
 /* Those behind it. */
@@ -140,7 +125,7 @@ static void
 put_rest(struct buf *out, const struct receipt *r)
 {
 	put_status(out, r->status);
-	put_string(out, "tier", r->tier);
+	json_member_string(out, "tier", r->tier);
 	put_usage(out, r);
 }
 
@@ -180,7 +165,7 @@ receipt_output_digest(char out[65], const struct receipt *r,
 	buf_init(&b, 6 * (out_len + err_len + strlen(r->outcome)) + FRAME);
 	buf_addc(&b, '{');
 	put_exit_code(&b, r);
-	put_string(&b, "outcome", r->outcome);
+	json_member_string(&b, "outcome", r->outcome);
 	json_key(&b, "stderr");
 	json_put_bytes(&b, err_text, err_len);
 	json_key(&b, "stdout");
