@@ -1,7 +1,7 @@
 // The page for people at /, in a real browser: read with and without JavaScript, pay with a wallet, see what came of it.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -9,6 +9,7 @@ import { accessibility, startBrowser } from "../clients/browser/browser.mjs";
 import { createBrowserWallet } from "../devnet/browser-wallet.mjs";
 import { randomNonce } from "../devnet/client.mjs";
 import { decodeHeader, encodeHeader } from "../devnet/fetch.mjs";
+import { apacheFront } from "./fronts.mjs";
 import { assertRefused } from "./shape.mjs";
 import { until } from "./runner.mjs";
 
@@ -126,6 +127,38 @@ export default async function page(test, world) {
         assert.equal(answer.headers.allow, "GET, HEAD");
       }
       assert.equal((await get("/", "OPTIONS")).status, 204);
+    });
+
+    await test("Apache with the shipped files serves the same, and the page pays through it", async () => {
+      const page = join(world.folder, "page");
+      cpSync(join(ROOT, "nginx/page"), page, { recursive: true });
+      const hosts = ["tollbox.conf", "tollbox-server.conf"].map((include, index) => ({ name: `page${index}`, include, lines: `Define TOLLBOX_PAGE ${page}\n  Include page${index}/tollbox-page.conf` }));
+      const front = await apacheFront(world, { hosts });
+      try {
+        for (const { name } of hosts) {
+          const base = front.urls[name].https;
+          for (const path of ["/", ...readdirSync(ASSETS).map((file) => `/tollbox-page/${file}`)]) {
+            const [here, there] = await Promise.all([world.send({ base, path, method: "GET" }), get(path)]);
+            assert.deepEqual([here.status, here.text], [200, there.text], path);
+            for (const header of ["content-type", "content-security-policy", "x-content-type-options", "referrer-policy", "cache-control", "access-control-allow-origin"]) {
+              assert.equal(here.headers[header], there.headers[header], `${path}: ${header}`);
+            }
+          }
+          assertRefused(await world.send({ base, path: "/tollbox-page/nothing.js", method: "GET" }), "REQUEST_MALFORMED", { status: 404 });
+          const posted = await world.send({ base, path: "/", body: "{}" });
+          assertRefused(posted, "REQUEST_MALFORMED", { status: 405 });
+          assert.equal(posted.headers.allow, "GET, HEAD");
+          assert.deepEqual((await world.send({ base, path: "/", method: "HEAD" })).text, "");
+        }
+        const payer = world.nextPayer();
+        const shown = await browser.open(front.urls.page0.https, { wallets: [{ name: "Test wallet", wallet: walletOf(payer) }] });
+        await shown.locator("#job").waitFor();
+        await start(shown, "print('by Apache')");
+        await assertPaid(shown, "by Apache\n");
+        await shown.context().close();
+      } finally {
+        await front.stop();
+      }
     });
 
     // ---- to be read
