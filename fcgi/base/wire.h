@@ -60,9 +60,12 @@ struct wire_reserve {
 	char runtime[WIRE_NAME];
 	char entry[WIRE_NAME]; /* entry file's name: fixed at interpreter start
 				*/
-	uint32_t plain;	 /* 0: the job brings args or env (cold start only) */
-	uint32_t hooked; /* 1: the job brings a WIRE_HELPER, which needs the
-			  * interpreter at its gate: no cold start */
+	uint32_t plain;	   /* 0: the job brings args or env (cold start only) */
+	uint32_t hooked;   /* 1: the job brings a WIRE_HELPER, which needs the
+			    * interpreter at its gate: no cold start */
+	uint32_t stranger; /* 1: its payer has never paid, and may not be able
+			    * to: the others take turns with them */
+	uint32_t zero;	   /* fills it up */
 };
 
 /* Why a job was refused, or could not start: an enum status (SERVICE_BUSY,

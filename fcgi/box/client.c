@@ -174,7 +174,8 @@ ask_for_slot(struct client *c, const struct job *j, int theirs,
 		    wait_ms > UINT32_MAX ? UINT32_MAX : (uint32_t)wait_ms,
 		.limits = j->limits,
 		.plain = is_plain(j),
-		.hooked = job_hooked(j) };
+		.hooked = job_hooked(j),
+		.stranger = j->stranger };
 	size_t runtime = strlen(j->runtime->name);
 	size_t entry = strlen(j->entry);
 

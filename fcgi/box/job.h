@@ -40,6 +40,7 @@ struct job {
 	bool figures;  /* and what was drawn */
 	bool wants_outputs;
 	struct limits limits;
+	bool stranger; /* see struct wire_reserve */
 };
 
 void job_free(struct job *j); /* a zeroed struct is fine */

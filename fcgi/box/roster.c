@@ -10,6 +10,7 @@ roster_init(struct roster *o, uint64_t slots, uint64_t bytes)
 {
 	o->slots = slots;
 	o->bytes = bytes;
+	o->strangers = false;
 	o->n = 0;
 	/* Beside slots and queue there are those that were refused and whose
 	 * gate has not closed yet. */
@@ -75,8 +76,35 @@ roster_add(struct roster *o, struct run *r)
 		run_refuse(r, ST_SERVICE_BUSY, "the queue is full");
 }
 
+/* The one of this kind that has waited longest, or NULL. */
+static struct run *
+first(const struct roster *o, bool stranger)
+{
+	for (size_t i = 0; i < o->n; i++) {
+		struct run_view v = run_look(o->runs[i]);
+
+		if (v.waits && v.stranger == stranger)
+			return o->runs[i];
+	}
+	return NULL;
+}
+
 /* Nobody gets past the first who waits, or a large run would wait for ever
- * behind small ones. */
+ * behind small ones; but a stranger, who may not be able to pay, holds nobody
+ * up but strangers. */
+static struct run *
+next(const struct roster *o, uint64_t bytes)
+{
+	struct run *guest = first(o, true);
+	struct run *known = first(o, false);
+
+	if (guest != NULL && bytes + run_bytes(guest) > o->bytes)
+		guest = NULL;
+	if (known != NULL && (guest == NULL || !o->strangers))
+		return bytes + run_bytes(known) > o->bytes ? NULL : known;
+	return guest;
+}
+
 void
 roster_admit(struct roster *o)
 {
@@ -88,14 +116,15 @@ roster_admit(struct roster *o)
 		slots++;
 		bytes += run_bytes(o->runs[i]);
 	}
-	for (size_t i = 0; i < o->n && slots < o->slots; i++) {
-		if (!run_look(o->runs[i]).waits)
-			continue;
-		bytes += run_bytes(o->runs[i]);
-		if (bytes > o->bytes)
+	while (slots < o->slots) {
+		struct run *r = next(o, bytes);
+
+		if (r == NULL)
 			return;
-		run_admit(o->runs[i]);
+		o->strangers = !run_look(r).stranger;
+		bytes += run_bytes(r);
 		slots++;
+		run_admit(r);
 	}
 }
 

@@ -20,6 +20,7 @@ struct roster {
 	size_t max;
 	uint64_t slots;
 	uint64_t bytes; /* of memory for all runs with a slot */
+	bool strangers; /* it is their turn to be admitted */
 };
 
 /* ST_OK or ST_NOMEM. */
@@ -33,7 +34,8 @@ void roster_free(struct roster *o);
 void roster_add(struct roster *o, struct run *r);
 bool roster_full(const struct roster *o);
 
-/* Let those in that have waited longest, as far as there is room. */
+/* Let those in that have waited longest, as far as there is room; strangers and
+ * others in turns, where both wait. */
 void roster_admit(struct roster *o);
 /* Free the runs that are over. Only between two turns of the loop. */
 void roster_free_over(struct roster *o);

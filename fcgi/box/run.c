@@ -343,6 +343,7 @@ run_look(const struct run *r)
 {
 	struct run_view v = {
 		.waits = r->state == RUN_WAITING,
+		.stranger = r->ask.stranger != 0,
 		.holds = r->cell != NULL || r->spent != NULL,
 		.running = r->state == RUN_STARTED,
 		.booting =

@@ -38,12 +38,13 @@ void run_abort(struct run *r);
 bool run_reaped(struct run *r, pid_t pid);
 
 struct run_view {
-	bool waits;   /* for admission */
-	bool holds;   /* a slot: it has a sandbox */
-	bool busy;    /* the gate expects more of it */
-	bool booting; /* its sandbox starts */
-	bool running; /* its program runs */
-	bool lost;    /* its sandbox would not die */
+	bool waits;    /* for admission */
+	bool stranger; /* others take turns with such */
+	bool holds;    /* a slot: it has a sandbox */
+	bool busy;     /* the gate expects more of it */
+	bool booting;  /* its sandbox starts */
+	bool running;  /* its program runs */
+	bool lost;     /* its sandbox would not die */
 	const struct conf_runtime *runtime;
 };
 struct run_view run_look(const struct run *r);

@@ -433,6 +433,18 @@ chain_check(struct chain *c, int64_t deadline_ms)
 	return st == ST_OK && id != c->id ? ST_CONFLICT : st;
 }
 
+enum status
+chain_held(struct chain *c, const struct eth_address *token,
+    const struct eth_address *holder, int64_t deadline_ms, struct u256 *out)
+{
+	struct chain_call call = {
+		.rpc = c->rpc, .deadline_ms = deadline_ms, .left = 1
+	};
+	enum status st = chain_check(c, deadline_ms);
+
+	return st == ST_OK ? chain_call_balance(&call, token, holder, out) : st;
+}
+
 const char *
 chain_use_name(enum chain_use u)
 {

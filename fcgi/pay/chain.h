@@ -74,6 +74,12 @@ struct chain_sight {
 void chain_look(struct chain *c, const struct chain_ask *ask,
     int64_t deadline_ms, struct chain_sight *out);
 
+/* How much of a token somebody holds, as of the newest block. ST_OK;
+ * ST_CONFLICT: the node is another chain's; else as chain_rpc_call(). */
+enum status chain_held(struct chain *c, const struct eth_address *token,
+    const struct eth_address *holder, int64_t deadline_ms, struct u256 *out)
+    __attribute__((warn_unused_result));
+
 const char *chain_use_name(enum chain_use u); /* "unused" */
 
 /* Does the node answer, and for this network? ST_OK; ST_CONFLICT: it is another

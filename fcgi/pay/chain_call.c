@@ -8,7 +8,8 @@
 #include "base/json.h"
 
 #define PARAMS_BYTES 1024
-#define STATE_SELECTOR "0xe94a0102" /* authorizationState(address,bytes32) */
+#define STATE_SELECTOR "0xe94a0102"   /* authorizationState(address,bytes32) */
+#define BALANCE_SELECTOR "0x70a08231" /* balanceOf(address) */
 
 /* keccak-256 of the events' signatures (x402.md 3.4). */
 const struct chain_hash chain_call_used = { { 0x98, 0xde, 0x50, 0x35, 0x28,
@@ -142,6 +143,33 @@ chain_call_state(struct chain_call *c, const struct eth_address *token,
 	buf_addc(&params, ']');
 	st = call(c, "eth_call", &params, &tree, &v);
 	return st == ST_OK ? chain_read_bool(used, v) : st;
+}
+
+enum status
+chain_call_balance(struct chain_call *c, const struct eth_address *token,
+    const struct eth_address *holder, struct u256 *out)
+{
+	OWN_JSON struct cJSON *tree = NULL;
+	const struct cJSON *v = NULL;
+	struct chain_hash word;
+	OWN_BUF struct buf params;
+	enum status st;
+
+	chain_call_word(&word, holder);
+	buf_init(&params, PARAMS_BYTES);
+	buf_adds(&params, "[{\"to\":");
+	put_address(&params, token);
+	buf_adds(&params, ",\"data\":\"" BALANCE_SELECTOR);
+	put_hex(&params, word.b, sizeof(word.b));
+	buf_adds(&params, "\"},");
+	put_block(&params, CHAIN_CALL_HEAD);
+	buf_addc(&params, ']');
+	st = call(c, "eth_call", &params, &tree, &v);
+	if (st == ST_OK)
+		st = chain_read_hash(&word, v);
+	if (st == ST_OK)
+		memcpy(out->be, word.b, sizeof(out->be));
+	return st;
 }
 
 bool

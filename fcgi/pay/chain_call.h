@@ -33,6 +33,11 @@ enum status chain_call_state(struct chain_call *c,
     const uint8_t nonce[32], uint64_t block, bool *used)
     __attribute__((warn_unused_result));
 
+/* balanceOf(holder) of the token in the newest block. */
+enum status chain_call_balance(struct chain_call *c,
+    const struct eth_address *token, const struct eth_address *holder,
+    struct u256 *out) __attribute__((warn_unused_result));
+
 /* What became of an authorization has one log, of one of two kinds. */
 extern const struct chain_hash chain_call_used;
 extern const struct chain_hash chain_call_canceled;

@@ -14,6 +14,7 @@ struct keyring;
 struct ledger;
 struct quota;
 struct reconcile;
+struct room;
 struct sites;
 
 struct context {
@@ -26,8 +27,7 @@ struct context {
 	struct quota *quota;
 	struct reconcile *reconcile;
 	_Atomic uint64_t body_bytes; /* held by all requests together */
-	/* Bytes that the answers of runs under way may have at most. */
-	_Atomic uint64_t answers_due;
+	struct room *room;	     /* of answers that must be kept */
 	/* Threads that work on payments, but for those that wait for a twin in
 	 * flight, and how many may: the rest stay free for what is answered at
 	 * once. */

@@ -39,6 +39,7 @@
 #include "web/quota.h"
 #include "web/quote.h"
 #include "web/reconcile.h"
+#include "web/room.h"
 #include "web/run.h"
 #include "web/sites.h"
 
@@ -415,6 +416,8 @@ open_all(struct gate *g, const struct conf *c, int boxer)
 	if (st == ST_OK)
 		st = quota_open(&g->ctx.quota, c, g->ctx.max_paying);
 	if (st == ST_OK)
+		st = room_open(&g->ctx.room, c->answer_bytes);
+	if (st == ST_OK)
 		st = client_open(&g->ctx.boxer, boxer);
 	return st;
 }
@@ -468,6 +471,7 @@ gate_serve(const struct conf *c, const struct gate_fds *fds)
 	client_close(g.ctx.boxer);
 	flight_close(g.ctx.flight);
 	quota_close(g.ctx.quota);
+	room_close(g.ctx.room);
 	reconcile_close(g.ctx.reconcile);
 	sites_close(g.ctx.sites);
 	keyring_close(g.ctx.keys);

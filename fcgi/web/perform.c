@@ -25,16 +25,19 @@ perform_answer_bytes(const struct job *j)
 enum status
 perform_hold(struct run *r)
 {
-	uint64_t worst = perform_answer_bytes(&r->job);
-	uint64_t held, kept = 0;
+	struct room_ask ask = {
+		.payer = r->payer,
+		.bytes = perform_answer_bytes(&r->job),
+		.stranger = r->stranger,
+		.paid = r->row.state == LEDGER_SETTLED,
+	};
+	struct ledger_payer who;
 
-	held = atomic_fetch_add(&r->g->answers_due, worst);
-	r->answer_held = worst;
-	/* In this order: an answer that is kept meanwhile counts twice rather
-	 * than not at all. */
-	if (ledger_answer_bytes(r->g->ledger, &kept) != ST_OK)
+	if (ledger_answer_bytes(r->g->ledger, &ask.kept) != ST_OK ||
+	    ledger_payer(r->g->ledger, r->payer, &who) != ST_OK)
 		return fault_set(&r->f, ST_SERVICE_INTERNAL_FAILURE, "ledger");
-	if (held + worst + kept > r->g->conf->answer_bytes)
+	ask.kept_payer = who.answer_bytes;
+	if (room_take(r->g->room, &r->room, &ask) != ST_OK)
 		return fault_set(&r->f, ST_SERVICE_BUSY,
 		    "no room for another answer that would have to be kept");
 	return ST_OK;

@@ -8,7 +8,8 @@
 #include "web/address.h"
 #include "web/limiter.h"
 
-#define NAMES 16384		     /* remembered by each limit */
+#define NAMES 16384 /* remembered by each limit */
+#define WARY_MS 60000
 #define FORWARDED_BYTES (128u << 10) /* over what web servers pass on */
 
 struct quota {
@@ -18,6 +19,9 @@ struct quota {
 	struct limiter *verifies; /* by address */
 	struct limiter *payers;
 	_Atomic uint64_t verifying;
+	_Atomic uint64_t strangers;
+	uint64_t max_strangers;
+	_Atomic int64_t wary_until_ms;
 };
 
 /* A tenth of a minute's worth may come at once. */
@@ -60,6 +64,7 @@ quota_open(struct quota **out, const struct conf *c, size_t places)
 	if (k == NULL)
 		return ST_NOMEM;
 	k->conf = c;
+	k->max_strangers = places > 1 ? places / 2 : 1;
 	st = open_all(k, c, places);
 	if (st == ST_OK)
 		*out = k;
@@ -144,6 +149,43 @@ void
 quota_verified(struct quota *k)
 {
 	atomic_fetch_sub(&k->verifying, 1);
+}
+
+enum status
+quota_stranger(struct quota *k, const struct http_request *q, struct fault *f)
+{
+	char name[ADDRESS_TEXT];
+	enum status st = ST_OK;
+
+	if (atomic_fetch_add(&k->strangers, 1) >= k->max_strangers)
+		st = fault_set(f, ST_SERVICE_BUSY,
+		    "too many payers who have not paid here before wait for "
+		    "their settlement; nothing was charged: repeat the same "
+		    "request with the same payment");
+	if (st == ST_OK && q != NULL && address(name, k, q))
+		st = take(k->verifies, name, f);
+	if (st != ST_OK)
+		atomic_fetch_sub(&k->strangers, 1);
+	return st;
+}
+
+void
+quota_stranger_leave(
+    struct quota *k, const struct http_request *q, bool refused)
+{
+	char name[ADDRESS_TEXT];
+
+	atomic_fetch_sub(&k->strangers, 1);
+	if (refused)
+		atomic_store(&k->wary_until_ms, io_now_ms() + WARY_MS);
+	else if (q != NULL && address(name, k, q))
+		limiter_undo(k->verifies, name);
+}
+
+bool
+quota_wary(const struct quota *k)
+{
+	return io_now_ms() < atomic_load(&k->wary_until_ms);
 }
 
 /* A payer whom nobody names is known by where he comes from. */

@@ -32,6 +32,22 @@ enum status quota_verify(struct quota *k, const struct http_request *q,
     struct fault *f) __attribute__((warn_unused_result));
 void quota_verified(struct quota *k);
 
+/* A payment of somebody who never paid here before, or was refused last. He may
+ * have nothing to pay with, and that shows only when it is settled: so all such
+ * have half of the places together until then, and each that is refused costs
+ * his address one of the calls that quota_verify() counts; q is NULL where no
+ * such limit holds. ST_OK: quota_stranger_leave() is due.
+ * ST_EXECUTE_IP_RATE_LIMITED, or ST_SERVICE_BUSY, with f. */
+enum status quota_stranger(struct quota *k, const struct http_request *q,
+    struct fault *f) __attribute__((warn_unused_result));
+/* refused: the settlement, for good. Else he has paid, or nobody knows. q as
+ * before. */
+void quota_stranger_leave(
+    struct quota *k, const struct http_request *q, bool refused);
+/* Was a stranger refused within the last minute? Then it is worth a call to see
+ * what the next one has. */
+bool quota_wary(const struct quota *k);
+
 /* A new paid run of a payer ("" where nobody knows: then it is the address's).
  * ST_OK: quota_payer_leave() is due. ST_PAYER_RATE_LIMITED or
  * ST_PAYER_CONCURRENCY_LIMITED with f. */

@@ -294,3 +294,29 @@ reconcile_row(struct reconcile *r, const char *identity,
 	return ledger_later(
 	    r->ledger, identity, evidence_next(&g.e, out->verdict), out->why);
 }
+
+/* ---- what a payer holds ---- */
+
+bool
+reconcile_reads(const struct reconcile *r, const char *network)
+{
+	return chain_of(r, network) != NULL;
+}
+
+enum reconcile_funds
+reconcile_look(struct reconcile *r, const char *payer,
+    const struct reconcile_price *price, int64_t wait_ms)
+{
+	struct chain *chain = chain_of(r, price->network);
+	struct eth_address asset, holder;
+	struct u256 amount, held;
+
+	if (chain == NULL || eth_address_parse(&asset, price->asset) != ST_OK ||
+	    eth_address_parse(&holder, payer) != ST_OK ||
+	    u256_parse(&amount, price->amount) != ST_OK ||
+	    chain_held(chain, &asset, &holder, io_now_ms() + wait_ms, &held) !=
+		ST_OK)
+		return RECONCILE_UNREAD;
+	return u256_cmp(&held, &amount) < 0 ? RECONCILE_SHORT
+					    : RECONCILE_ENOUGH;
+}

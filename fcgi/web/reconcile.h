@@ -46,4 +46,23 @@ enum status reconcile_row(struct reconcile *r, const char *identity,
     const struct ledger_row *row, struct reconcile_found *out)
     __attribute__((warn_unused_result));
 
+/* What is to be paid. Borrowed. */
+struct reconcile_price {
+	const char *network;
+	const char *asset;
+	const char *amount; /* atomic units */
+};
+
+enum reconcile_funds {
+	RECONCILE_UNREAD, /* no chain, or it gave no sound answer */
+	RECONCILE_ENOUGH,
+	RECONCILE_SHORT
+};
+
+/* Is there a chain of that network to read? */
+bool reconcile_reads(const struct reconcile *r, const char *network);
+/* Does payer hold that much of the asset now? Waits at most wait_ms. */
+enum reconcile_funds reconcile_look(struct reconcile *r, const char *payer,
+    const struct reconcile_price *price, int64_t wait_ms);
+
 #endif

@@ -47,6 +47,19 @@ resume_parse(struct run *r, const struct ledger_row *row)
 	return ST_OK;
 }
 
+enum status
+resume_facilitator(struct run *r, const struct ledger_row *row)
+{
+	r->by = sites_facilitator(r->g->sites, row->facilitator);
+	if (r->by == NULL)
+		r->by = r->choice.by;
+	if (facilitator_down(r->by))
+		return fault_set(&r->f, ST_PAYMENT_FACILITATOR_UNAVAILABLE,
+		    "the facilitator cannot be reached; repeat the same "
+		    "request with the same payment");
+	return ST_OK;
+}
+
 /* No money moved with this payment, and none can: a new one is in order. */
 static enum status
 over(struct run *r, const struct reconcile_found *found)

@@ -11,6 +11,12 @@
 enum status resume_parse(struct run *r, const struct ledger_row *row)
     __attribute__((warn_unused_result));
 
+/* Who has to be asked about a payment that was sent somewhere before: the very
+ * same one, and no other. ST_OK: it is r->by;
+ * ST_PAYMENT_FACILITATOR_UNAVAILABLE with r->f. */
+enum status resume_facilitator(struct run *r, const struct ledger_row *row)
+    __attribute__((warn_unused_result));
+
 /* The settlement failed or is unknown: first of all, what does the chain say?
  * Seconds at most, where the chain can be read. ST_OK: with r->transaction, the
  * row is SETTLED; without, nothing is decided and settling again is right. Else

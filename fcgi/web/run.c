@@ -35,6 +35,7 @@
 #include "web/resume.h"
 #include "web/run_state.h"
 #include "web/settle.h"
+#include "web/standing.h"
 #include "web/turn.h"
 
 /* The claim must outlast what is still to come before settle is sent. */
@@ -164,6 +165,7 @@ check_payment(struct run *r)
 		return st;
 	st = settle_verify(r->payer, sizeof(r->payer), r->by, r->other,
 	    buf_cstr(&r->settle_body), r->settle_body.len, &r->f);
+	r->vouched = st == ST_OK;
 	if (r->signature == X402_SIGNED_YES)
 		return st;
 	quota_verified(r->g->quota);
@@ -216,6 +218,7 @@ reserve(struct run *r)
 
 	if (st != ST_OK)
 		return st;
+	r->job.stranger = r->stranger;
 	st = client_reserve(
 	    &r->slot, r->g->boxer, &r->job, r->g->conf->queue_ms, &r->f);
 	if (st == ST_SERVICE_BUSY)
@@ -256,21 +259,6 @@ settle(struct run *r, const char *body, size_t body_len,
 		st = resume_spent(r);
 	run_state_stage_end(r, RUN_STAGE_SETTLE);
 	return st;
-}
-
-/* Who has to be asked about a payment that was sent somewhere before: the very
- * same one, and no other. */
-static enum status
-same_facilitator(struct run *r, const struct ledger_row *row)
-{
-	r->by = sites_facilitator(r->g->sites, row->facilitator);
-	if (r->by == NULL)
-		r->by = r->choice.by;
-	if (facilitator_down(r->by))
-		return fault_set(&r->f, ST_PAYMENT_FACILITATOR_UNAVAILABLE,
-		    "the facilitator cannot be reached; repeat the same "
-		    "request with the same payment");
-	return ST_OK;
 }
 
 /* Settle again what was unknown or refused: the identical call, and no new
@@ -324,7 +312,9 @@ run_known(struct run *r)
 	st = resume_parse(r, row);
 	run_state_stage_end(r, RUN_STAGE_PARSE);
 	if (st == ST_OK && row->state != LEDGER_SETTLED)
-		st = same_facilitator(r, row);
+		st = resume_facilitator(r, row);
+	if (st == ST_OK && row->state != LEDGER_SETTLED)
+		st = standing_take(r);
 	if (st == ST_OK)
 		st = reserve(r);
 	run_state_stage_end(r, RUN_STAGE_RESERVE);
@@ -334,6 +324,7 @@ run_known(struct run *r)
 		r->transaction = OWN_STEAL(row->transaction);
 	else
 		st = settle_row(r, row);
+	standing_settled(r, st);
 	return st == ST_OK ? perform(r) : st;
 }
 
@@ -349,6 +340,8 @@ run_new(struct run *r)
 	if (st != ST_OK)
 		return st;
 	st = check_payment(r);
+	if (st == ST_OK)
+		st = standing_take(r);
 	run_state_stage_end(r, RUN_STAGE_CHECK);
 	if (st != ST_OK)
 		return st;
@@ -366,6 +359,7 @@ run_new(struct run *r)
 		return st;
 	}
 	st = settle(r, buf_cstr(&r->settle_body), r->settle_body.len, NULL);
+	standing_settled(r, st);
 	return st == ST_OK ? perform(r) : st;
 }
 

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "web/flight.h"
 #include "web/quota.h"
+#include "web/standing.h"
 
 #define IDENTITY_BYTES 1024
 
@@ -65,8 +66,9 @@ void
 run_state_free(struct run *r)
 {
 	client_release(r->slot);
-	atomic_fetch_sub(&r->g->answers_due, r->answer_held);
+	room_leave(r->g->room, &r->room);
 	run_state_release(r);
+	standing_leave(r);
 	if (r->working)
 		atomic_fetch_sub(&r->g->paying, 1);
 	ledger_row_free(&r->row);

@@ -19,6 +19,7 @@
 #include "web/http.h"
 #include "web/intake.h"
 #include "web/result_extras.h"
+#include "web/room.h"
 #include "web/sites.h"
 #include "web/stream.h"
 
@@ -52,6 +53,8 @@ struct run {
 	 * earlier request with the same key brought. */
 	struct buf identity;
 	bool in_flight;
+	bool vouched;  /* by a facilitator, or the chain: he can pay */
+	bool stranger; /* holds one of the strangers' places */
 	bool counted;  /* as a run of this payer */
 	bool settling; /* it came that far */
 	bool keyed;    /* an Idempotency-Key came with it, hashed: */
@@ -84,7 +87,7 @@ struct run {
 	uint64_t settled_at;		 /* known to be; Unix seconds */
 	char reason[FACILITATOR_REASON]; /* of a refused settlement */
 	struct client_slot *slot;
-	uint64_t answer_held; /* bytes of the budget of answers */
+	struct room_part room; /* for its answer */
 
 	struct buf streams[2];
 	struct wire_result end;

@@ -1,7 +1,11 @@
 // One caller, one facilitator or one change of the settings must not take from others what is theirs.
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { closeSync, mkdirSync, openSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { promisify } from "node:util";
+import { encodeV2, signV2 } from "../devnet/client.mjs";
 import { startFaults } from "../devnet/faults.mjs";
 import { settleTogether } from "../devnet/token.mjs";
 import { descendants, startStack } from "../harness/stack.mjs";
@@ -117,6 +121,11 @@ export default async function fair(test, world) {
     send.close();
     assert.equal(await stack.stop(), 0);
   }
+  const sqlite = async (sql, ...values) => {
+    const program = "import json, sqlite3, sys\nprint(json.dumps(sqlite3.connect(sys.argv[1]).execute(sys.argv[2], sys.argv[3:]).fetchall()))";
+    const { stdout } = await promisify(execFile)("python3", ["-c", program, join(folder, "state", "ledger.db"), sql, ...values]);
+    return JSON.parse(stdout);
+  };
   const processes = () => descendants(stack.pid);
   const boxer = () => processes().find(({ command }) => /tollbox boxer|\bboxer$/.test(command));
   const request = async (job, { payer = world.nextPayer(), amount = "1000" } = {}) => ({
@@ -153,8 +162,116 @@ export default async function fair(test, world) {
     }
     assert.equal((await listPayments({ folder }, "owed")).length, 1);
     await stop();
-    await start("");
+    await start("verify_rate = 1\n");
     assert.equal((await send(medium)).json.stdout, "slept\n");
+  });
+
+  // ---- keys that hold nothing
+
+  const fromAddress = (made, address) => ({ ...made, headers: { ...made.headers, "X-Forwarded-For": address } });
+  // With little output, so that it is not the room for answers that stops them.
+  const little = JSON.stringify({ ...HELLO, limits: { maxOutputBytes: 1024 } });
+  const unfunded = async () => {
+    const requirements = await world.requirement();
+    return { body: little, headers: encodeV2({ requirements, payload: await signV2(requirements, `0x${randomBytes(32).toString("hex")}`) }) };
+  };
+  /** Fresh keys from ever new addresses, 30 at a time, while `work` runs → what each was told, as code → how many */
+  async function flooded(work) {
+    const told = {};
+    let sent = 0;
+    let over = false;
+    const attacker = async () => {
+      while (!over) {
+        const number = sent++;
+        const { json } = await send(fromAddress(await unfunded(), `198.51.${number >> 8}.${number & 255}`));
+        const { code } = json.details ?? json.error;
+        told[code] = (told[code] ?? 0) + 1;
+      }
+    };
+    const attackers = Array.from({ length: 30 }, attacker);
+    try {
+      await until("it has begun", () => sent > 80, { everyMs: 5 });
+      await work(told);
+    } finally {
+      over = true;
+      await Promise.all(attackers);
+    }
+    return told;
+  }
+
+  await test("a flood of keys that hold nothing: who has paid here before is served, every time", async () => {
+    const payer = small.payer;
+    proxy.set({ settle: { mode: "delay", ms: 300 } });
+    const told = await flooded(async () => {
+      for (let run = 0; run < 4; run++) {
+        const made = await request(HELLO, { payer });
+        const answer = await send(fromAddress(made, "203.0.113.1"));
+        assert.deepEqual([answer.status, answer.json?.stdout], [200, "hello\n"], answer.text);
+      }
+    });
+    proxy.reset();
+    assert.ok(told.PAYMENT_SETTLEMENT_FAILED > 0 && told.SERVICE_BUSY > 0, JSON.stringify(told));
+    assert.deepEqual(Object.keys(told).sort(), ["PAYMENT_SETTLEMENT_FAILED", "SERVICE_BUSY"]);
+  });
+
+  await test("an address whose payments are refused is slowed down, and nobody else there", async () => {
+    const codes = [];
+    for (let n = 0; n < 25; n++) {
+      const { json } = await send(fromAddress(await unfunded(), "203.0.113.2"));
+      codes.push((json.details ?? json.error).code);
+    }
+    const refused = codes.filter((code) => code === "PAYMENT_SETTLEMENT_FAILED").length;
+    assert.ok(refused >= 20 && refused <= 22, `${refused} came through`);
+    assert.ok(codes.slice(refused).every((code) => code === "EXECUTE_IP_RATE_LIMITED"), String(codes));
+    assert.equal((await send(fromAddress(await request(HELLO, { payer: small.payer }), "203.0.113.2"))).status, 200);
+    assert.equal((await send(fromAddress(await unfunded(), "203.0.113.3"))).json.details.code, "PAYMENT_SETTLEMENT_FAILED");
+  });
+
+  await test("who has paid, and is refused now, is a stranger until he pays again", async () => {
+    const { payer } = medium;
+    proxy.set({ settle: { mode: "refuse", times: 1 } });
+    assertRefused(await send(await request(HELLO, { payer })), "PAYMENT_SETTLEMENT_FAILED");
+    proxy.reset();
+    const good = () => sqlite("SELECT good FROM payers WHERE payer = ?", payer.address);
+    assert.deepEqual(await good(), [[0]]);
+    assert.equal((await send(await request(HELLO, { payer }))).status, 200);
+    assert.deepEqual(await good(), [[1]]);
+  });
+
+  // ---- room for answers
+
+  await test("one payer's answers do not take the room of all others", async () => {
+    const large = { runtime: "python3", source: "import base64, os\nprint(base64.b64encode(os.urandom(3_000_000)).decode())", limits: { maxOutputBytes: 4 << 20 } };
+    const buy = async (payer) => send(await request(large, { payer, amount: "5000" }));
+    const codes = [];
+    for (let n = 0; n < 6 && codes.at(-1) !== 503; n++) {
+      codes.push((await buy(small.payer)).status);
+    }
+    assert.deepEqual(codes, [200, 200, 200, 503], "an eighth of the room is 8 MiB");
+    assertRefused(await buy(small.payer), "SERVICE_BUSY", { message: /room/ });
+    assert.equal((await buy(medium.payer)).status, 200);
+    assert.equal((await send(await request(HELLO, { payer: small.payer }))).status, 200, "what is surely small enough goes on");
+  });
+
+  await stop();
+  await start(`[chain:default]\nrpc_url = ${info.rpcUrl}\n`);
+
+  await test("where the chain can be read, such keys get no further than that, and a newcomer who can pay is served", async () => {
+    const payer = info.payers.find(({ address }) => ![small, medium].some((made) => made.payer.address === address));
+    const { calls } = proxy.stats().settle;
+    assert.equal((await send(fromAddress(await unfunded(), "203.0.113.4"))).json.details.code, "PAYMENT_SETTLEMENT_FAILED");
+    const told = await flooded(async () => {
+      const made = await request(HELLO, { payer });
+      const answer = await until("a run", async () => {
+        const { status, text, json } = await send(fromAddress(made, "203.0.113.5"));
+        assert.ok([200, 503].includes(status), text);
+        return status === 200 && json;
+      }, { withinMs: 10_000, everyMs: 5 });
+      assert.equal(answer.stdout, "hello\n");
+      assert.equal((await send(fromAddress(await request(HELLO, { payer: small.payer }), "203.0.113.6"))).status, 200);
+    });
+    assert.equal(proxy.stats().settle.calls, calls + 3, "the first of them, the newcomer and who was known");
+    assert.deepEqual(Object.keys(told).sort(), ["PAYMENT_AMOUNT_INSUFFICIENT", "SERVICE_BUSY"]);
   });
 
   await stop();

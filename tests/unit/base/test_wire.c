@@ -222,7 +222,7 @@ messages_fit_their_limits(void **state)
 	(void)state;
 	/* Both ends are one build, but a hole would carry stack bytes. */
 	assert_int_equal(sizeof(struct wire_reserve),
-	    8 + sizeof(struct limits) + 2 * WIRE_NAME + 8);
+	    8 + sizeof(struct limits) + 2 * WIRE_NAME + 16);
 	assert_int_equal(sizeof(struct wire_refused), 8 + WIRE_TEXT);
 	assert_int_equal(sizeof(struct wire_job), 32);
 	assert_int_equal(sizeof(struct wire_chunk), 12 + WIRE_CHUNK_BYTES);

@@ -1,4 +1,6 @@
 /* The boxer's own life: slots, queue, drain, death; see boxer_fixture.h. */
+#include <stdatomic.h>
+
 #include "boxer_fixture.h"
 
 #include <poll.h>
@@ -178,6 +180,114 @@ nobody_gets_past_the_first(void **state)
 	join_behind(&big);
 	check_end(&big.o, ST_OK, 0, 0);
 	outcome_free(&big.o);
+	server_stop(&s);
+}
+
+/* One who waits for a slot, and gives it back at once. */
+struct guest {
+	pthread_t thread;
+	struct server *s;
+	struct limits limits;
+	bool stranger;
+	int turn; /* when he had it */
+};
+
+static _Atomic int turns;
+
+static void *
+wait_for_slot(void *arg)
+{
+	struct guest *g = arg;
+	struct job j = make_job(g->s, "bash", "exit 0");
+	struct client_slot *slot = NULL;
+	struct fault f;
+
+	j.limits = g->limits;
+	j.stranger = g->stranger;
+	if (client_reserve(&slot, g->s->client, &j, 60000, &f) == ST_OK)
+		g->turn = atomic_fetch_add(&turns, 1) + 1;
+	client_release(slot);
+	free(j.source);
+	return NULL;
+}
+
+/* Let them come in this order. */
+static void
+line_up(struct guest *g, size_t n, struct server *s)
+{
+	struct wire_state ws = { 0 };
+
+	atomic_store(&turns, 0);
+	for (size_t i = 0; i < n; i++) {
+		g[i].s = s;
+		assert_int_equal(
+		    pthread_create(&g[i].thread, NULL, wait_for_slot, &g[i]),
+		    0);
+		for (int k = 0; k < 500 && ws.queue < i + 1; k++) {
+			usleep(10000);
+			assert_int_equal(client_state(s->client, &ws), ST_OK);
+		}
+		assert_int_equal(ws.queue, i + 1);
+	}
+}
+
+static void
+strangers_take_turns(void **state)
+{
+	struct guest g[5] = { { .stranger = true }, { .stranger = true },
+		{ .stranger = true }, { .stranger = false },
+		{ .stranger = false } };
+	struct client_slot *a;
+	struct server s;
+
+	(void)state;
+	memset(&s, 0, sizeof(s));
+	s.conf = settings;
+	s.conf.max_runs = 1;
+	server_start(&s);
+	for (size_t i = 0; i < 5; i++)
+		g[i].limits = usual;
+	assert_int_equal(reserve(&a, &s, NULL, 100), ST_OK);
+	line_up(g, 5, &s);
+	client_release(a);
+	for (size_t i = 0; i < 5; i++)
+		pthread_join(g[i].thread, NULL);
+	/* The last slot was no stranger's. */
+	assert_int_equal(g[0].turn, 1);
+	assert_int_equal(g[3].turn, 2);
+	assert_int_equal(g[1].turn, 3);
+	assert_int_equal(g[4].turn, 4);
+	assert_int_equal(g[2].turn, 5);
+	server_stop(&s);
+}
+
+/* A stranger's run that is too large for now holds up strangers alone. */
+static void
+strangers_hold_nobody_up(void **state)
+{
+	struct guest g[2] = { { .stranger = true }, { .stranger = true } };
+	struct limits small = usual;
+	struct client_slot *a, *b;
+	struct server s;
+
+	(void)state;
+	memset(&s, 0, sizeof(s));
+	s.conf = settings;
+	s.conf.memory_bytes = 700 * MIB;
+	server_start(&s);
+	small.memory_bytes = 64 * MIB;
+	g[0].limits = usual;
+	g[0].limits.memory_bytes = 512 * MIB;
+	g[1].limits = small;
+	assert_int_equal(reserve(&a, &s, &small, 100), ST_OK);
+	line_up(g, 2, &s);
+	assert_int_equal(reserve(&b, &s, &small, 5000), ST_OK);
+	assert_int_equal(atomic_load(&turns), 0);
+	client_release(a);
+	client_release(b);
+	for (size_t i = 0; i < 2; i++)
+		pthread_join(g[i].thread, NULL);
+	assert_int_equal(atomic_load(&turns), 2);
 	server_stop(&s);
 }
 
@@ -832,6 +942,8 @@ main(void)
 		cmocka_unit_test(slots_are_counted),
 		cmocka_unit_test(memory_is_counted),
 		cmocka_unit_test(nobody_gets_past_the_first),
+		cmocka_unit_test(strangers_take_turns),
+		cmocka_unit_test(strangers_hold_nobody_up),
 		cmocka_unit_test(the_queue_is_bounded),
 		cmocka_unit_test(one_slow_many_fast),
 		cmocka_unit_test(nothing_is_left),
