@@ -36,6 +36,7 @@
 #include "web/http.h"
 #include "web/mcp.h"
 #include "web/mender.h"
+#include "web/outlet.h"
 #include "web/quota.h"
 #include "web/quote.h"
 #include "web/reconcile.h"
@@ -49,6 +50,9 @@
  * copies of one request (half of them, see flight.h), get the answer and not a
  * 503. A waiting thread costs some 20 KB. */
 #define TWIN_THREADS 128
+/* More, for those that wait for a slow reader: that many, and a few that have
+ * not found out yet. */
+#define READER_THREADS (OUTLET_WAITING + 8)
 #define THREAD_STACK (512u << 10)
 #define SMALL_BODY (512u << 10)
 #define LARGE_BLOCK (1 << 20)
@@ -251,7 +255,8 @@ static enum status
 workers_start(struct gate *g, const struct gate_fds *fds)
 {
 	size_t tcp = fds->listen_tcp >= 0 ? g->ctx.conf->max_runs + 8 : 0;
-	size_t unix_n = g->ctx.conf->max_runs + SPARE_THREADS + TWIN_THREADS;
+	size_t unix_n = g->ctx.conf->max_runs + SPARE_THREADS + TWIN_THREADS +
+			READER_THREADS;
 	pthread_attr_t attr;
 	enum status st = ST_OK;
 

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sys/socket.h>
 
 #include "base/io.h"
@@ -17,6 +18,66 @@
 /* The head of an answer, or one event: queued when nothing else is. */
 #define PENDING_BYTES (512u << 10)
 #define PIECE_BYTES (4 * RECORD_BYTES)
+
+static struct {
+	pthread_mutex_t lock;
+	struct outlet *first;
+	size_t n; /* less those that were cut */
+} waiting = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* The one that has stood still for longest must go; its own thread sees it. */
+static void
+cut_slowest(void)
+{
+	struct outlet *slowest = NULL;
+
+	for (struct outlet *o = waiting.first; o != NULL; o = o->next)
+		if (!o->cut &&
+		    (slowest == NULL || o->moved_ms < slowest->moved_ms))
+			slowest = o;
+	if (slowest == NULL || io_now_ms() - slowest->moved_ms < OUTLET_CUT_MS)
+		return;
+	slowest->cut = true;
+	waiting.n--;
+	(void)shutdown(slowest->fd, SHUT_RDWR);
+}
+
+/* o's reader is slow just now. As long as o is in the list its descriptor is
+ * open. */
+static void
+wait_begins(struct outlet *o)
+{
+	pthread_mutex_lock(&waiting.lock);
+	if (waiting.n >= OUTLET_WAITING)
+		cut_slowest();
+	o->cut = false;
+	o->moved_ms = io_now_ms();
+	o->next = waiting.first;
+	waiting.first = o;
+	waiting.n++;
+	pthread_mutex_unlock(&waiting.lock);
+}
+
+static void
+wait_goes_on(struct outlet *o)
+{
+	pthread_mutex_lock(&waiting.lock);
+	o->moved_ms = io_now_ms();
+	pthread_mutex_unlock(&waiting.lock);
+}
+
+static void
+wait_ends(struct outlet *o)
+{
+	struct outlet **at = &waiting.first;
+
+	pthread_mutex_lock(&waiting.lock);
+	while (*at != o)
+		at = &(*at)->next;
+	*at = o->next;
+	waiting.n -= o->cut ? 0 : 1;
+	pthread_mutex_unlock(&waiting.lock);
+}
 
 void
 outlet_open(struct outlet *o, int fd, uint16_t id)
@@ -89,33 +150,54 @@ outlet_push(struct outlet *o)
 	return !o->gone && o->pending.len == 0;
 }
 
-bool
-outlet_drain(struct outlet *o, int64_t deadline_ms)
+/* True when nothing is left. In the list of those that wait from the first time
+ * that the reader is slow until all is sent. */
+static bool
+drain(struct outlet *o, int64_t deadline_ms, bool *listed)
 {
 	while (!outlet_push(o) && !o->gone) {
 		int64_t until = io_now_ms() + OUTLET_STALL_MS;
 
+		if (!*listed)
+			wait_begins(o);
+		*listed = true;
 		if (until > deadline_ms)
 			until = deadline_ms;
 		if (io_wait(o->fd, POLLOUT, until) != ST_OK)
 			o->gone = true;
+		else
+			wait_goes_on(o);
 	}
 	return !o->gone;
+}
+
+bool
+outlet_drain(struct outlet *o, int64_t deadline_ms)
+{
+	bool listed = false;
+	bool all = drain(o, deadline_ms, &listed);
+
+	if (listed)
+		wait_ends(o);
+	return all;
 }
 
 bool
 outlet_send(struct outlet *o, const void *data, size_t len, int64_t deadline_ms)
 {
 	const uint8_t *p = data;
+	bool listed = false;
 	bool all;
 
 	do {
 		size_t n = len < PIECE_BYTES ? len : PIECE_BYTES;
 
 		outlet_put(o, p, n);
-		all = outlet_drain(o, deadline_ms);
+		all = drain(o, deadline_ms, &listed);
 		p += n;
 		len -= n;
 	} while (all && len > 0);
+	if (listed)
+		wait_ends(o);
 	return all;
 }

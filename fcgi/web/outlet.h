@@ -17,8 +17,18 @@
 #define OUTLET_STALL_MS 10000
 #define OUTLET_DRAIN_MS 60000
 
+/* How many may wait for their readers at a time. When one more comes, the one
+ * whose reader has taken nothing for longest is cut off, if that is
+ * OUTLET_CUT_MS or more: its answer is kept and can be had again, and a thread
+ * is free for who reads. */
+#define OUTLET_WAITING 32
+#define OUTLET_CUT_MS 200
+
 struct outlet {
-	int fd; /* borrowed */
+	struct outlet *next; /* of those that wait */
+	bool cut;
+	int64_t moved_ms; /* when its reader took something */
+	int fd;		  /* borrowed */
 	uint16_t id;
 	bool gone;	    /* the web server is, or takes nothing more */
 	struct buf pending; /* records */

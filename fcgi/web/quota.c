@@ -18,6 +18,7 @@ struct quota {
 	struct limiter *addresses;
 	struct limiter *verifies; /* by address */
 	struct limiter *payers;
+	struct limiter *refused; /* strangers, by address */
 	_Atomic uint64_t verifying;
 	_Atomic uint64_t strangers;
 	uint64_t max_strangers;
@@ -51,6 +52,8 @@ open_all(struct quota *k, const struct conf *c, size_t places)
 		st = limiter_open(&k->verifies, &verify, NAMES);
 	if (st == ST_OK)
 		st = limiter_open(&k->payers, &payer, NAMES);
+	if (st == ST_OK)
+		st = limiter_open(&k->refused, &verify, NAMES);
 	return st;
 }
 
@@ -82,6 +85,7 @@ quota_close(struct quota *k)
 	limiter_close(k->addresses);
 	limiter_close(k->verifies);
 	limiter_close(k->payers);
+	limiter_close(k->refused);
 	free(k);
 }
 
@@ -132,7 +136,7 @@ quota_verify(struct quota *k, const struct http_request *q, struct fault *f)
 	char name[ADDRESS_TEXT];
 	enum status st = ST_OK;
 
-	if (address(name, k, q))
+	if (q != NULL && address(name, k, q))
 		st = take(k->verifies, name, f);
 	if (st != ST_OK)
 		return st;
@@ -163,7 +167,7 @@ quota_stranger(struct quota *k, const struct http_request *q, struct fault *f)
 		    "their settlement; nothing was charged: repeat the same "
 		    "request with the same payment");
 	if (st == ST_OK && q != NULL && address(name, k, q))
-		st = take(k->verifies, name, f);
+		st = take(k->refused, name, f);
 	if (st != ST_OK)
 		atomic_fetch_sub(&k->strangers, 1);
 	return st;
@@ -179,7 +183,7 @@ quota_stranger_leave(
 	if (refused)
 		atomic_store(&k->wary_until_ms, io_now_ms() + WARY_MS);
 	else if (q != NULL && address(name, k, q))
-		limiter_undo(k->verifies, name);
+		limiter_undo(k->refused, name);
 }
 
 bool

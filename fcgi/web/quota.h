@@ -25,18 +25,19 @@ void quota_close(struct quota *k); /* NULL is fine */
 enum status quota_address(struct quota *k, const struct http_request *q,
     struct fault *f) __attribute__((warn_unused_result));
 
-/* A payment that only a facilitator can judge is about to be shown to it.
- * ST_OK: quota_verified() is due. ST_EXECUTE_IP_RATE_LIMITED, or
- * ST_SERVICE_BUSY while too many are under way, with f. */
+/* A payment that only a facilitator can judge is about to be shown to it, or (q
+ * NULL: no address pays for that) a balance to be read. ST_OK: quota_verified()
+ * is due. ST_EXECUTE_IP_RATE_LIMITED, or ST_SERVICE_BUSY while too many are
+ * under way, with f. */
 enum status quota_verify(struct quota *k, const struct http_request *q,
     struct fault *f) __attribute__((warn_unused_result));
 void quota_verified(struct quota *k);
 
 /* A payment of somebody who never paid here before, or was refused last. He may
  * have nothing to pay with, and that shows only when it is settled: so all such
- * have half of the places together until then, and each that is refused costs
- * his address one of the calls that quota_verify() counts; q is NULL where no
- * such limit holds. ST_OK: quota_stranger_leave() is due.
+ * have half of the places together until then, and an address may have as many
+ * refused as quota_verify() lets it have checked; q is NULL where no such limit
+ * holds. ST_OK: quota_stranger_leave() is due.
  * ST_EXECUTE_IP_RATE_LIMITED, or ST_SERVICE_BUSY, with f. */
 enum status quota_stranger(struct quota *k, const struct http_request *q,
     struct fault *f) __attribute__((warn_unused_result));

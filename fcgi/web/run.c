@@ -439,7 +439,7 @@ run_request(struct run *r)
 		st = run_by_key(r, &hit);
 	if (st == ST_OK && !hit)
 		st = r->paid ? run_by_payment(r) : offer(r);
-	/* A slow reader of a stream holds this thread only, but it counts. */
+	/* A slow reader of a stream holds this thread only (outlet.h). */
 	run_state_release(r);
 	perform_tell(r, st);
 	return st;

@@ -59,6 +59,9 @@ run_state_release(struct run *r)
 	if (r->counted)
 		quota_payer_leave(r->g->quota, r->payer, r->q, r->settling);
 	r->counted = false;
+	if (r->working)
+		atomic_fetch_sub(&r->g->paying, 1);
+	r->working = false;
 	intake_free(&r->in);
 }
 
@@ -69,8 +72,6 @@ run_state_free(struct run *r)
 	room_leave(r->g->room, &r->room);
 	run_state_release(r);
 	standing_leave(r);
-	if (r->working)
-		atomic_fetch_sub(&r->g->paying, 1);
 	ledger_row_free(&r->row);
 	x402_payment_free(&r->pay);
 	job_free(&r->job);

@@ -27,7 +27,7 @@ look(struct run *r)
 
 	if (!reconcile_reads(r->g->reconcile, price.network))
 		return ST_OK;
-	st = quota_verify(r->g->quota, r->q, &r->f);
+	st = quota_verify(r->g->quota, NULL, &r->f);
 	if (st != ST_OK)
 		return st;
 	funds = reconcile_look(r->g->reconcile, r->payer, &price, WAIT_MS);

@@ -71,16 +71,15 @@ turn_take(struct run *r)
 		return fault_set(&r->f, ST_SERVICE_BUSY,
 		    "too many requests wait for runs already under way");
 	r->in_flight = true;
-	st = count(r);
-	if (st != ST_OK)
-		return st;
 	st = ledger_look(r->g->ledger, buf_cstr(&r->identity), &r->row);
 	run_state_stage_end(r, RUN_STAGE_CHECK);
 	if (st == ST_NOT_FOUND) {
 		r->row.state = LEDGER_STATE_MAX;
-		return ST_OK;
+		return count(r);
 	}
 	if (st != ST_OK)
 		return fault_set(&r->f, ST_SERVICE_INTERNAL_FAILURE, "ledger");
-	return mend_row(r);
+	/* An answer that is there is only sent. */
+	st = r->row.answer_http != 0 ? ST_OK : count(r);
+	return st == ST_OK ? mend_row(r) : st;
 }

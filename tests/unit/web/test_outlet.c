@@ -2,10 +2,13 @@
  * waiting but in outlet_drain(). */
 #include "web/outlet.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -192,6 +195,83 @@ too_much(void **state)
 	free(data);
 }
 
+struct reader {
+	pthread_t thread;
+	struct outlet o;
+	int peer;
+	_Atomic int whole; /* -1: it is still being sent */
+};
+
+static void *
+send_much(void *arg)
+{
+	struct reader *r = arg;
+	char *much = calloc(1, MUCH);
+
+	assert_non_null(much);
+	atomic_store(&r->whole,
+	    outlet_send(&r->o, much, MUCH, io_now_ms() + OUTLET_DRAIN_MS));
+	free(much);
+	return NULL;
+}
+
+static void
+start_reader(struct reader *r)
+{
+	int pair[2];
+
+	assert_int_equal(
+	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+	outlet_open(&r->o, pair[0], ID);
+	r->peer = pair[1];
+	atomic_store(&r->whole, -1);
+	assert_int_equal(pthread_create(&r->thread, NULL, send_much, r), 0);
+	/* Full to the brim: from here on it waits. */
+	for (int queued = 0, before = -1; queued == 0 || queued != before;) {
+		before = queued;
+		usleep(20000);
+		assert_int_equal(ioctl(r->peer, FIONREAD, &queued), 0);
+	}
+}
+
+/* One more than may wait: who has taken nothing for longest is cut off, those
+ * who read get it all. */
+static void
+the_slowest_makes_room(void **state)
+{
+	static struct reader r[OUTLET_WAITING + 2];
+	const size_t n = OUTLET_WAITING + 2;
+	char block[65536];
+	size_t left = n;
+
+	(void)state;
+	for (size_t i = 0; i < n; i++)
+		start_reader(&r[i]);
+	/* The first two, which have stood still for some hundred milliseconds.
+	 */
+	for (size_t i = 0; i < 2; i++)
+		pthread_join(r[i].thread, NULL);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(atomic_load(&r[i].whole), i < 2 ? 0 : -1);
+	while (left > 2) {
+		left = 2;
+		for (size_t i = 2; i < n; i++) {
+			while (recv(r[i].peer, block, sizeof(block),
+				   MSG_DONTWAIT) > 0)
+				;
+			left += atomic_load(&r[i].whole) == -1 ? 1 : 0;
+		}
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (i >= 2)
+			pthread_join(r[i].thread, NULL);
+		assert_int_equal(atomic_load(&r[i].whole), i >= 2);
+		outlet_free(&r[i].o);
+		close(r[i].o.fd);
+		close(r[i].peer);
+	}
+}
+
 int
 main(void)
 {
@@ -201,6 +281,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(peer_gone, setup, teardown),
 		cmocka_unit_test_setup_teardown(drain_in_time, setup, teardown),
 		cmocka_unit_test_setup_teardown(too_much, setup, teardown),
+		cmocka_unit_test(the_slowest_makes_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
