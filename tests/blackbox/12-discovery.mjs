@@ -119,6 +119,10 @@ export default async function discovery(test, world) {
       const dollars = Number(moved.seller) / 1e6;
       assert.ok(dollars >= Number(price.min ?? price.amount) && dollars <= Number(price.max ?? price.amount), `${dollars} is none of ${JSON.stringify(price)}`);
       assertValid(schemaOf("responses", "200"), moved.result.json);
+      // What the other documents show as its answer is what it answers, but for times.
+      const { items } = (await get("/.well-known/x402")).json;
+      const { durationMs, execution_time_ms: time, ...told } = items.find(({ resource }) => resource.url === url).output.example;
+      assert.deepEqual(Object.fromEntries(Object.keys(told).map((name) => [name, moved.result.json[name]])), told);
     });
 
     await test(`${path}: refusals are as it says`, async () => {
@@ -221,6 +225,21 @@ export default async function discovery(test, world) {
         assert.deepEqual(members(info.input.body), members(requestOf(path).schema.properties));
         assert.deepEqual(info.output.example, found.discoveryInfo.output.example);
       }
+    });
+  }
+
+  for (const path of calls) {
+    await test(`${path}: the bazaar extension of the tool, to the released package`, async () => {
+      const example = requestOf("/execute").example;
+      const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "execute", arguments: example } };
+      const required = (await send({ path, body: call, headers: { Accept: "application/json" } })).json.result.structuredContent;
+      const { bazaar } = required.extensions;
+      assert.deepEqual(validateDiscoveryExtension(bazaar), { valid: true });
+      assert.deepEqual(validateDiscoveryExtensionSpec(bazaar), { valid: true });
+      const found = extractDiscoveryInfo({ x402Version: 2, resource: required.resource, extensions: required.extensions }, required.accepts[0]);
+      assert.equal(found.toolName, "execute");
+      assert.deepEqual(found.discoveryInfo.input.example, example);
+      assert.deepEqual(members(found.discoveryInfo.input.inputSchema.properties), members(requestOf("/execute").schema.properties));
     });
   }
 

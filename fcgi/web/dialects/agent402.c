@@ -151,6 +151,6 @@ const struct dialect agent402_dialect = {
 	    "'traceback':{'type':'string'}}}}}",
 	.put_example = put_example,
 	.answer_example =
-	    "{\"language\":\"python\",\"stdout\":\"hi\\n\",\"stderr\":\"\","
+	    "{\"language\":\"python\",\"stdout\":\"42\\n\",\"stderr\":\"\","
 	    "\"result\":\"42\",\"error\":null}",
 };

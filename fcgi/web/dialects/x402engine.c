@@ -313,7 +313,7 @@ const struct dialect x402engine_dialect = {
 	    "'size':{'type':'integer'}}}}}}",
 	.put_example = put_example,
 	.answer_example =
-	    "{\"stdout\":\"hi\\n\",\"stderr\":\"\",\"success\":true,"
+	    "{\"stdout\":\"42\\n\",\"stderr\":\"\",\"success\":true,"
 	    "\"exit_code\":0,\"execution_time_ms\":14,\"outputs\":[{\"data\":"
 	    "\"42\",\"mimeType\":\"text/plain\",\"type\":\"result\"}]}",
 };
