@@ -86,7 +86,7 @@ serve(const struct options *o)
 	st = load(&c, o);
 	if (st != ST_OK)
 		return EXIT_FAILURE;
-	log_open("super", role_log_level(c));
+	role_log("super", c);
 	if (!o->dry) {
 		st = super_serve(c, o->path, environ);
 		c = NULL;

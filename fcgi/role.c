@@ -17,8 +17,8 @@
 #include "drop.h"
 #include "web/gate.h"
 
-enum log_level
-role_log_level(const struct conf *c)
+static enum log_level
+log_level(const struct conf *c)
 {
 	static const char *const names[LOG_LEVEL_MAX] = {
 		[LOG_LEVEL_ERR] = "err",
@@ -31,6 +31,14 @@ role_log_level(const struct conf *c)
 		if (strcmp(names[i], c->log_level) == 0)
 			return (enum log_level)i;
 	return LOG_LEVEL_INFO;
+}
+
+void
+role_log(const char *role, const struct conf *c)
+{
+	log_open(role, log_level(c));
+	log_set_form(
+	    strcmp(c->log, "json") == 0 ? LOG_FORM_JSON : LOG_FORM_TEXT);
 }
 
 /* A decimal id other than root's. */
@@ -160,7 +168,7 @@ role_run(int argc, char **argv)
 	st = read_conf(&c);
 	if (st != ST_OK)
 		return st;
-	log_open(argv[1], role_log_level(c));
+	role_log(argv[1], c);
 	st = drop_privileges(uid, gid);
 	if (st == ST_OK)
 		st = tie_to_super(); /* a change of uid would undo it */

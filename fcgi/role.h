@@ -7,7 +7,6 @@
 #define ROLE_H
 
 #include "base/conf.h"
-#include "base/log.h"
 #include "base/status.h"
 
 /* Numbers of descriptors, besides 0 and 1 (nothing) and 2 (the log). */
@@ -33,7 +32,7 @@ enum role_fd {
  * when super did not start this), logged. */
 enum status role_run(int argc, char **argv) __attribute__((warn_unused_result));
 
-/* The level that c asks for. */
-enum log_level role_log_level(const struct conf *c);
+/* Log from now on as role, in the form and as talkative as c asks for. */
+void role_log(const char *role, const struct conf *c);
 
 #endif

@@ -376,7 +376,7 @@ change(struct watch *s, int64_t now)
 	if (s->boxer.pid != 0)
 		return true;
 	renew_take(s->with->settings);
-	log_open("super", role_log_level(s->with->settings->now));
+	role_log("super", s->with->settings->now);
 	log_info("new settings: in force");
 	s->phase = PHASE_SERVING;
 	s->gate.start_ms = s->boxer.start_ms = now;

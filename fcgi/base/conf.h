@@ -161,6 +161,7 @@ struct conf {
 	char *state_dir;
 	char *store; /* "sqlite:PATH" or NULL: sqlite:STATE_DIR/ledger.db */
 	char *log_level;
+	char *log;	       /* "text" or "json" */
 	uint64_t max_runs;     /* 0 in the file: 2 x cores */
 	uint64_t memory_bytes; /* 0 in the file: half of the host */
 	uint64_t queue_ms;     /* longest wait for a run slot */

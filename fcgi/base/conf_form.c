@@ -155,6 +155,14 @@ conf_form_addresses(const char *value)
 }
 
 const char *
+conf_form_log(const char *value)
+{
+	static const char *const forms[] = { "text", "json", NULL };
+
+	return one_of(value, forms) ? NULL : "must be text or json";
+}
+
+const char *
 conf_form_log_level(const char *value)
 {
 	static const char *const levels[] = { "err", "warn", "info", "debug",

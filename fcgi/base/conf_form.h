@@ -25,6 +25,7 @@ const char *conf_form_helper(const char *value);   /* what one can do */
 const char *conf_form_holder(const char *value);   /* as address, any chain */
 const char *conf_form_hook_env(const char *value); /* short NAME=value */
 const char *conf_form_label(const char *value);	   /* [a-z0-9-] */
+const char *conf_form_log(const char *value);
 const char *conf_form_log_level(const char *value);
 const char *conf_form_memory_limit(const char *value);
 const char *conf_form_name(const char *value);	     /* NAME of a section */

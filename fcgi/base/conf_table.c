@@ -60,6 +60,8 @@ const struct conf_table_key conf_table_keys[] = {
 	    "TOLLBOX_STORE", NULL, 0, 0, conf_form_store },
 	{ "log_level", CONF_TABLE_SERVICE, CONF_TABLE_TEXT, SERVICE(log_level),
 	    BOTH, "TOLLBOX_LOG_LEVEL", "info", 0, 0, conf_form_log_level },
+	{ "log", CONF_TABLE_SERVICE, CONF_TABLE_TEXT, SERVICE(log), BOTH,
+	    "TOLLBOX_LOG", "text", 0, 0, conf_form_log },
 	{ "max_runs", CONF_TABLE_SERVICE, CONF_TABLE_NUMBER, SERVICE(max_runs),
 	    BOTH | CONF_TABLE_AUTO, "TOLLBOX_MAX_RUNS", "0", 1, 1024, NULL },
 	{ "memory_bytes", CONF_TABLE_SERVICE, CONF_TABLE_BYTES,

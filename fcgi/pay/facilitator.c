@@ -29,6 +29,7 @@ struct facilitator {
 	char who[16 + CONF_NAME]; /* in the log */
 	struct facilitator_kinds *kinds;
 
+	_Atomic uint64_t calls[FACILITATOR_CALL_MAX][FACILITATOR_VERDICT_MAX];
 	struct facilitator_state state;
 	bool watched;
 	pthread_t watcher;
@@ -144,6 +145,7 @@ call_path(enum facilitator_call call)
 	case FACILITATOR_VERIFY:
 		return "/verify";
 	case FACILITATOR_SETTLE:
+	case FACILITATOR_CALL_MAX:
 		break;
 	}
 	return "/settle";
@@ -241,10 +243,10 @@ log_turn(const struct facilitator *f, enum facilitator_state_turn turn,
 	}
 }
 
-/* One call. ST_NOMEM only where nothing was sent: a caller that takes it for
- * "nothing happened" is right. */
+/* One call that is not kept back. ST_NOMEM only where nothing was sent: a
+ * caller that takes it for "nothing happened" is right. */
 static enum status
-call_once(struct facilitator *f, enum facilitator_call call, const char *body,
+ask_once(struct facilitator *f, enum facilitator_call call, const char *body,
     size_t len, int64_t deadline_ms, struct facilitator_answer *out)
 {
 	struct fetch_request q = { .what = call_path(call),
@@ -255,16 +257,10 @@ call_once(struct facilitator *f, enum facilitator_call call, const char *body,
 		.once = call == FACILITATOR_SETTLE,
 		.deadline_ms = deadline_ms };
 	OWN_REPLY struct fetch_reply got;
-	enum status st = facilitator_answer_init(out);
+	enum status st;
 
 	fetch_reply_init(&got, FACILITATOR_ANSWER_BYTES);
-	if (st == ST_OK && facilitator_down(f)) {
-		facilitator_answer_set(
-		    out, FACILITATOR_NOT_SENT, "the facilitator is down");
-		return ST_OK;
-	}
-	if (st == ST_OK)
-		st = fetch_ask(f->http, &q, &got);
+	st = fetch_ask(f->http, &q, &got);
 	if (st == ST_OK) {
 		struct facilitator_reply r = borrow(&got);
 
@@ -279,6 +275,23 @@ call_once(struct facilitator *f, enum facilitator_call call, const char *body,
 		log_turn(f,
 		    facilitator_state_call(&f->state, news_of(call, out)),
 		    out->reason);
+	return st;
+}
+
+/* One call, as above. */
+static enum status
+call_once(struct facilitator *f, enum facilitator_call call, const char *body,
+    size_t len, int64_t deadline_ms, struct facilitator_answer *out)
+{
+	enum status st = facilitator_answer_init(out);
+
+	if (st == ST_OK && facilitator_down(f))
+		facilitator_answer_set(
+		    out, FACILITATOR_NOT_SENT, "the facilitator is down");
+	else if (st == ST_OK)
+		st = ask_once(f, call, body, len, deadline_ms, out);
+	if (st == ST_OK)
+		atomic_fetch_add(&f->calls[call][out->verdict], 1);
 	else
 		facilitator_answer_free(out);
 	return st;
@@ -340,6 +353,13 @@ facilitator_extra(struct facilitator *f, int version, const char *scheme,
     const char *network, size_t i)
 {
 	return facilitator_kinds_extra(f->kinds, version, scheme, network, i);
+}
+
+uint64_t
+facilitator_calls(const struct facilitator *f, enum facilitator_call call,
+    enum facilitator_verdict verdict)
+{
+	return atomic_load(&f->calls[call][verdict]);
 }
 
 bool

@@ -109,6 +109,16 @@ const char *facilitator_extra(struct facilitator *f, int version,
 /* Is its circuit open? Then nothing is sent to it. */
 bool facilitator_down(struct facilitator *f);
 
+enum facilitator_call {
+	FACILITATOR_VERIFY,
+	FACILITATOR_SETTLE,
+	FACILITATOR_CALL_MAX
+};
+
+/* How many calls have ended so, those included that were not sent. */
+uint64_t facilitator_calls(const struct facilitator *f,
+    enum facilitator_call call, enum facilitator_verdict verdict);
+
 const struct conf_facilitator *facilitator_conf(const struct facilitator *f);
 
 #endif

@@ -14,11 +14,6 @@
 
 struct cJSON;
 
-enum facilitator_call {
-	FACILITATOR_VERIFY,
-	FACILITATOR_SETTLE
-};
-
 /* A whole HTTP answer. Borrowed. */
 struct facilitator_reply {
 	long http;

@@ -451,6 +451,17 @@ ledger_doubt(struct ledger *l, const char *payer)
 }
 
 enum status
+ledger_count(struct ledger *l, struct ledger_counts *out)
+{
+	enum status st = ST_BUG;
+
+	pthread_mutex_lock(&l->read_lock);
+	st = ledger_read_count(l->reader, out);
+	pthread_mutex_unlock(&l->read_lock);
+	return st;
+}
+
+enum status
 ledger_list(struct ledger *l, enum ledger_state state,
     bool (*fn)(void *ctx, const char *identity, const struct ledger_row *row),
     void *ctx)

@@ -276,3 +276,23 @@ ledger_read_payer(
 	ledger_db_end(db);
 	return st == ST_NOT_FOUND ? ST_OK : st;
 }
+
+enum status
+ledger_read_count(struct ledger_db *db, struct ledger_counts *out)
+{
+	enum status st = ST_BUG;
+
+	memset(out, 0, sizeof(*out));
+	ledger_db_start(db, LEDGER_SQL_COUNT);
+	for (st = ledger_db_row(db); st == ST_OK; st = ledger_db_row(db)) {
+		/* In range by the schema's CHECK. */
+		int64_t state = ledger_db_get_number(db, 0);
+		uint64_t n = (uint64_t)ledger_db_get_number(db, 2);
+
+		out->rows[state] += n;
+		if (state == LEDGER_SETTLED && ledger_db_get_number(db, 1) != 0)
+			out->given_up += n;
+	}
+	ledger_db_end(db);
+	return st == ST_NOT_FOUND ? ST_OK : st;
+}

@@ -42,6 +42,9 @@ enum status ledger_read_due(struct ledger_db *db, int64_t now, char **identity)
 /* As ledger_payer(). */
 enum status ledger_read_payer(struct ledger_db *db, const char *payer,
     struct ledger_payer *out) __attribute__((warn_unused_result));
+/* As ledger_count(). */
+enum status ledger_read_count(struct ledger_db *db, struct ledger_counts *out)
+    __attribute__((warn_unused_result));
 
 enum status ledger_read_bytes(struct ledger_db *db, uint64_t *out)
     __attribute__((warn_unused_result));

@@ -197,6 +197,11 @@ static const char *const text[LEDGER_SQL_MAX] = {
 	[LEDGER_SQL_BYTES] = "SELECT coalesce(sum(bytes), 0) FROM answers",
 	/* ?1 payer */
 	[LEDGER_SQL_PAYER] = "SELECT good, bytes FROM payers WHERE payer = ?1",
+	/* state, has it an answer, rows */
+	[LEDGER_SQL_COUNT] =
+	    "SELECT p.state, a.payment IS NOT NULL, count(*) FROM payments p"
+	    " LEFT JOIN answers a ON a.payment = p.id WHERE p.state < 7"
+	    " GROUP BY 1, 2",
 };
 
 const char *

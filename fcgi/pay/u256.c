@@ -87,6 +87,19 @@ u256_from(uint64_t v)
 	return out;
 }
 
+void
+u256_add(struct u256 *out, const struct u256 *a, const struct u256 *b)
+{
+	unsigned carry = 0;
+
+	for (size_t i = sizeof(out->be); i-- > 0;) {
+		unsigned n = (unsigned)a->be[i] + b->be[i] + carry;
+
+		out->be[i] = (uint8_t)n;
+		carry = n >> 8;
+	}
+}
+
 int
 u256_cmp(const struct u256 *a, const struct u256 *b)
 {

@@ -20,6 +20,8 @@ enum status u256_parse(struct u256 *out, const char *text)
     __attribute__((warn_unused_result));
 void u256_text(char out[U256_TEXT], const struct u256 *v);
 struct u256 u256_from(uint64_t v);
+/* out = a + b, which may be out, modulo 2^256. */
+void u256_add(struct u256 *out, const struct u256 *a, const struct u256 *b);
 /* <0, 0, >0. */
 int u256_cmp(const struct u256 *a, const struct u256 *b);
 /* True and *out if v fits 64 bits. */

@@ -64,6 +64,7 @@ common(struct http_reply *a, const struct fault *f)
 	buf_clear(&a->body);
 	buf_clear(&a->headers);
 	a->status = row->http;
+	a->told = f->st;
 	http_header(a, "Content-Type", "application/json");
 	http_header(a, "Cache-Control", "no-store");
 	if (row->retry_after)

@@ -19,6 +19,7 @@ struct sites;
 
 struct context {
 	const struct conf *conf;
+	uint64_t started; /* Unix seconds */
 	struct keyring *keys;
 	struct sites *sites;
 	struct ledger *ledger;

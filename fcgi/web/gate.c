@@ -36,6 +36,8 @@
 #include "web/http.h"
 #include "web/mcp.h"
 #include "web/mender.h"
+#include "web/metrics.h"
+#include "web/metrics_page.h"
 #include "web/outlet.h"
 #include "web/quota.h"
 #include "web/quote.h"
@@ -57,6 +59,7 @@
 #define SMALL_BODY (512u << 10)
 #define LARGE_BLOCK (1 << 20)
 #define EXPIRE_EVERY_MS 60000
+#define N_LIMITS 3
 #define ANSWER_AGE_S 86400u
 #define FIRST_LOOK_MS 3000 /* how long a start waits for facilitators */
 
@@ -75,6 +78,7 @@ struct gate {
 	struct mender *mender;
 	struct worker *workers;
 	size_t n_workers;
+	uint64_t refused[N_LIMITS]; /* by each, as told last */
 };
 
 /* ---- routes ---- */
@@ -152,6 +156,7 @@ static const struct route {
 	{ "/.well-known/x402", "GET", discovery_manifest },
 	{ "/.well-known/x402.json", "GET", discovery_manifest },
 	{ "/llms.txt", "GET", discovery_llms },
+	{ "/metrics", "GET", metrics_page },
 	{ "/.well-known/did.json", "GET", discovery_did },
 	/* Where the public URL has a path, its DID resolves to PATH/did.json,
 	 * of which the web server takes PATH away. */
@@ -214,6 +219,40 @@ dispatch(struct http_reply *a, struct context *g, const struct http_request *q)
 
 /* ---- threads ---- */
 
+/* One request from its routing to its end. */
+static void
+serve(struct context *g, struct http_request *q)
+{
+	int64_t begin = io_now_us();
+	struct http_reply a;
+	int sent;
+
+	http_reply_init(&a, SMALL_BODY);
+	dispatch(&a, g, q);
+	http_reply_close(&a);
+	/* Before the client has it: who looks at the counters then finds it
+	 * there. */
+	sent = http_sent(q) != 0 ? http_sent(q) : a.status;
+	metrics_request(q->path, sent, a.told);
+	if (!http_send(q, &a))
+		log_info(
+		    "id=%s: the client went away before its answer", q->id);
+	if (!a.noted) {
+		const struct log_field f[] = {
+			{ .name = "id", .text = q->id },
+			{ .name = "route", .text = metrics_route_of(q->path) },
+			{ "http", LOG_NUMBER, NULL, sent },
+			{ .name = "code", .text = status_name(a.told) },
+			{ .name = "us", .kind = LOG_GROUP },
+			{ "whole", LOG_NUMBER, NULL, io_now_us() - begin },
+		};
+
+		log_event(
+		    LOG_LEVEL_DEBUG, "request", f, sizeof(f) / sizeof(f[0]));
+	}
+	http_reply_free(&a);
+}
+
 static void *
 worker_main(void *arg)
 {
@@ -222,7 +261,6 @@ worker_main(void *arg)
 
 	for (;;) {
 		enum status st;
-		struct http_reply a;
 
 		atomic_store(&w->accepting, true);
 		st = http_accept(w->conn, &q, &w->gate->stop);
@@ -232,13 +270,7 @@ worker_main(void *arg)
 			log_err("the listening socket is gone");
 		if (st != ST_OK)
 			break;
-		http_reply_init(&a, SMALL_BODY);
-		dispatch(&a, &w->gate->ctx, &q);
-		if (!http_send(&q, &a))
-			log_info("id=%s: the client went away before its "
-				 "answer",
-			    q.id);
-		http_reply_free(&a);
+		serve(&w->gate->ctx, &q);
 	}
 	atomic_fetch_sub(&w->gate->alive, 1);
 	return NULL;
@@ -331,6 +363,29 @@ boxer_news(struct gate *g, int control)
 	client_attach(g->ctx.boxer, fd);
 }
 
+/* Who is refused by the limits without having paid leaves no line of his own:
+ * a flood of them must not become one of lines. */
+static void
+tell_limits(struct gate *g)
+{
+	static const enum status limits[N_LIMITS] = {
+		ST_EXECUTE_IP_RATE_LIMITED,
+		ST_PAYER_RATE_LIMITED,
+		ST_PAYER_CONCURRENCY_LIMITED,
+	};
+	uint64_t now[N_LIMITS];
+
+	for (size_t i = 0; i < N_LIMITS; i++)
+		now[i] = metrics_refused(limits[i]);
+	if (memcmp(now, g->refused, sizeof(now)) != 0)
+		log_warn("limits refused in the last minute: %llu by address, "
+			 "%llu by a payer's rate, %llu by a payer's runs",
+		    (unsigned long long)(now[0] - g->refused[0]),
+		    (unsigned long long)(now[1] - g->refused[1]),
+		    (unsigned long long)(now[2] - g->refused[2]));
+	memcpy(g->refused, now, sizeof(now));
+}
+
 static void
 expire(struct gate *g)
 {
@@ -366,8 +421,10 @@ watch(struct gate *g, const struct gate_fds *fds, int signals)
 
 		if (n < 0 && errno != EINTR)
 			return false;
-		if (n == 0)
+		if (n == 0) {
 			expire(g);
+			tell_limits(g);
+		}
 		if (n <= 0)
 			continue;
 		if (p[0].revents != 0) {
@@ -449,6 +506,7 @@ enum status
 gate_serve(const struct conf *c, const struct gate_fds *fds)
 {
 	struct gate g = { .ctx = { .conf = c,
+			      .started = (uint64_t)time(NULL),
 			      .max_paying = (size_t)c->max_runs +
 					    SPARE_THREADS - FREE_THREADS } };
 	OWN_FD int signals = take_signals();
@@ -460,6 +518,9 @@ gate_serve(const struct conf *c, const struct gate_fds *fds)
 
 	if (signals < 0)
 		return st;
+	metrics_open(c);
+	for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++)
+		metrics_route(routes[i].path);
 	st = open_all(&g, c, fds->boxer);
 	if (st == ST_OK)
 		st = mender_start(&g.mender, &g.ctx);

@@ -25,6 +25,7 @@ struct http_conn {
 	FCGX_Request fcgi;
 	struct outlet out;
 	bool live; /* the answer has begun */
+	int sent;  /* the last answer's status */
 };
 
 enum status
@@ -283,6 +284,7 @@ http_accept(
 		sizeof(wait)) < 0)
 		log_warn("SO_SNDTIMEO: %s", strerror(errno));
 	q->conn = c;
+	c->sent = 0;
 	q->method = param_or(q, "REQUEST_METHOD", "");
 	path_decode(q->path, sizeof(q->path), param_or(q, "REQUEST_URI", ""));
 	q->query = param_or(q, "QUERY_STRING", "");
@@ -327,6 +329,8 @@ void
 http_reply_init(struct http_reply *a, size_t max)
 {
 	a->status = 500;
+	a->told = ST_OK;
+	a->noted = false;
 	buf_init(&a->headers, HTTP_HEADERS_BYTES);
 	buf_init(&a->body, max);
 }
@@ -336,6 +340,23 @@ http_reply_free(struct http_reply *a)
 {
 	buf_free(&a->headers);
 	buf_free(&a->body);
+}
+
+void
+http_reply_close(struct http_reply *a)
+{
+	if (buf_status(&a->headers) == ST_OK && buf_status(&a->body) == ST_OK)
+		return;
+	buf_clear(&a->headers);
+	buf_free(&a->body);
+	buf_init(&a->body, 512);
+	a->status = 500;
+	a->told = ST_SERVICE_INTERNAL_FAILURE;
+	http_header(a, "Content-Type", "application/json");
+	buf_adds(&a->body,
+	    "{\"error\":{\"code\":\"SERVICE_INTERNAL_FAILURE\",\"message\":"
+	    "\"the answer could not be built\",\"billable\":false,"
+	    "\"category\":\"internal_failure\"}}");
 }
 
 void
@@ -355,6 +376,7 @@ begin(const struct http_request *q, int status, const struct buf *headers)
 
 	outlet_open(&c->out, c->fcgi.ipcFd, (uint16_t)c->fcgi.requestId);
 	c->live = true;
+	c->sent = status;
 	buf_init(&head, HTTP_HEADERS_BYTES + 1024);
 	http_head_put(&head, q, status, buf_cstr(headers), headers->len);
 	buf_adds(&head, "\r\n");
@@ -377,21 +399,6 @@ http_outlet(const struct http_request *q)
 	return q->conn->live ? &q->conn->out : NULL;
 }
 
-/* An answer whose buffers overflowed is a plain 500. */
-static void
-put_overflow(struct http_reply *a)
-{
-	buf_clear(&a->headers);
-	buf_free(&a->body);
-	buf_init(&a->body, 512);
-	a->status = 500;
-	http_header(a, "Content-Type", "application/json");
-	buf_adds(&a->body,
-	    "{\"error\":{\"code\":\"SERVICE_INTERNAL_FAILURE\",\"message\":"
-	    "\"the answer could not be built\",\"billable\":false,"
-	    "\"category\":\"internal_failure\"}}");
-}
-
 static void
 send_whole(struct http_request *q, struct http_reply *a)
 {
@@ -399,14 +406,19 @@ send_whole(struct http_request *q, struct http_reply *a)
 	bool bodyless = empty || strcmp(q->method, "HEAD") == 0;
 	char len[32];
 
-	if (buf_status(&a->headers) != ST_OK || buf_status(&a->body) != ST_OK)
-		put_overflow(a);
+	http_reply_close(a);
 	snprintf(len, sizeof(len), "%zu", a->body.len);
 	if (!empty)
 		http_header(a, "Content-Length", len);
 	begin(q, a->status, &a->headers);
 	outlet_send(&q->conn->out, buf_cstr(&a->body),
 	    bodyless ? 0 : a->body.len, io_now_ms() + OUTLET_DRAIN_MS);
+}
+
+int
+http_sent(const struct http_request *q)
+{
+	return q->conn->sent;
 }
 
 bool

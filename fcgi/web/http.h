@@ -37,6 +37,8 @@ struct http_request {
 
 struct http_reply {
 	int status;
+	enum status told;   /* ST_OK: no refusal; for the counters */
+	bool noted;	    /* the log has its line */
 	struct buf headers; /* "Name: value\r\n" lines */
 	struct buf body;
 };
@@ -79,16 +81,21 @@ enum status http_body(const struct http_request *q, struct buf *out)
 void http_reply_init(struct http_reply *a, size_t max);
 void http_reply_free(struct http_reply *a);
 
+/* The answer is whole: what overflowed its buffers becomes a plain 500. */
+void http_reply_close(struct http_reply *a);
+
 /* Add a header. Values are ours or checked: no line ends. */
 void http_header(struct http_reply *a, const char *name, const char *value);
 
 /* Send the answer with the headers that every answer carries (Request-Id,
- * CORS) and end the request. The body is left out for HEAD, 204 and 304. A
- * reply that overflowed its buffers becomes a plain 500. False if the web
- * server is gone, or took nothing for outlet.h's times; nothing else follows
- * from that.
+ * CORS) and end the request. The body is left out for HEAD, 204 and 304. Closes
+ * the reply. False if the web server is gone, or took nothing for outlet.h's
+ * times; nothing else follows from that.
  */
 bool http_send(struct http_request *q, struct http_reply *a);
+
+/* The status that was sent; 0 before that. */
+int http_sent(const struct http_request *q);
 
 struct outlet;
 

@@ -60,6 +60,7 @@ static void
 refuse(struct call *c, enum mcp_message_error code, const char *text)
 {
 	head(c->a, 200);
+	c->a->told = ST_REQUEST_MALFORMED;
 	mcp_message_put_error(&c->a->body, c->m, code, text);
 }
 
@@ -249,6 +250,8 @@ tell(struct call *c, const struct http_reply *http, bool paid, bool v1)
 	buf_free(&a->body);
 	buf_init(&a->body, mcp_result_most(http));
 	head(a, 200);
+	a->told = http->told;
+	a->noted = http->noted;
 	if (strstr(buf_cstr(&http->headers), replayed) != NULL)
 		http_header(a, "Idempotency-Replayed", "true");
 	mcp_message_open(&a->body, c->m);

@@ -10,6 +10,7 @@
 #include "base/point.h"
 #include "pay/ledger.h"
 #include "web/answer.h"
+#include "web/metrics.h"
 #include "web/result.h"
 #include "web/stream.h"
 
@@ -190,6 +191,7 @@ lost(struct run *r)
 {
 	struct fault why = r->f;
 
+	metrics_run(r->job.runtime->name, r->tier->name, why.st);
 	log_err("run owed: %s: %s", buf_cstr(&r->identity), why.message);
 	if (ledger_owed(r->g->ledger, buf_cstr(&r->identity)) != ST_OK)
 		log_err(
@@ -335,5 +337,10 @@ perform(struct run *r)
 	run_state_stage_end(r, RUN_STAGE_KEEP);
 	/* An answer that could not be kept could not be had again: it does not
 	 * leave, and the run is owed. */
-	return st == ST_OK ? ST_OK : lost(r);
+	if (st != ST_OK)
+		return lost(r);
+	r->ran = true;
+	metrics_run(
+	    r->job.runtime->name, r->tier->name, (enum status)r->end.status);
+	return ST_OK;
 }

@@ -12,6 +12,7 @@
 #include "pay/chain.h"
 #include "pay/facilitator.h"
 #include "pay/x402.h"
+#include "web/metrics_money.h"
 #include "web/settle.h"
 
 #define CHAIN_WAIT_MS 20000 /* of one look that nobody waits for */
@@ -177,8 +178,10 @@ paid(struct reconcile *r, const char *identity, const struct ledger_row *row,
 	if (st == ST_OK)
 		st =
 		    ledger_proved(r->ledger, identity, transaction, sight->log);
-	if (st == ST_OK)
+	if (st == ST_OK) {
+		metrics_money_settled(row->network, row->asset, row->amount);
 		return ST_OK;
+	}
 	free(out->transaction);
 	out->transaction = NULL;
 	if (st != ST_CONFLICT)
@@ -249,6 +252,7 @@ ask_again(struct reconcile *r, const char *identity,
 		.payer = row->payer[0] == '\0' ? NULL : row->payer,
 		.network = row->network,
 		.network_v1 = x402_v1_name(row->network),
+		.asset = row->asset,
 		.amount = row->amount,
 		.again = true,
 		.call_us = &call_us,

@@ -9,8 +9,8 @@
 #include "pay/receipt.h"
 #include "web/answer.h"
 
-static const char *
-outcome(enum status st)
+const char *
+result_outcome(enum status st)
 {
 	if (st == ST_OK)
 		return "completed";
@@ -107,7 +107,7 @@ result_put_receipt(struct buf *out, const struct result *r,
 		.price_micros = r->price_micros,
 		.tier = r->tier->name,
 		.limits = r->job->limits,
-		.outcome = outcome((enum status)e->status),
+		.outcome = result_outcome((enum status)e->status),
 		.duration_tenths = (e->duration_us + 50) / 100,
 		.exited = e->exit_code >= 0,
 		.exit_code = e->exit_code,
@@ -184,7 +184,7 @@ result_put(struct buf *out, const struct result *r)
 	if (st != ST_OK)
 		goto out;
 	buf_addc(out, '{');
-	put_text(out, "outcome", outcome((enum status)r->end->status));
+	put_text(out, "outcome", result_outcome((enum status)r->end->status));
 	result_put_text(out, text);
 	put_end(out, r->end);
 	json_key(out, "payment");

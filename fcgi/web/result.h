@@ -27,6 +27,9 @@ struct result {
 	uint64_t issued_at; /* Unix seconds */
 };
 
+/* "completed", "timeout" or "error", of how a program ended. */
+const char *result_outcome(enum status end);
+
 /* Append the value of `payment`, from payer, amount, asset, network and
  * transaction. */
 void result_put_payment(struct buf *out, const struct result *r);

@@ -240,6 +240,7 @@ settle(struct run *r, const char *body, size_t body_len,
 		.payer = r->payer[0] == '\0' ? NULL : r->payer,
 		.network = r->network,
 		.network_v1 = x402_v1_name(r->network),
+		.asset = r->asset,
 		.amount = r->amount,
 		.other = r->other,
 		.again = row != NULL && row->tries > 0,
@@ -482,10 +483,7 @@ run_all(struct run *r, enum status st)
 		st = run_request(r);
 	if (st != ST_OK)
 		refuse(r);
-	/* Who only asks what it costs is no news. */
-	if (r->paid ||
-	    (st != ST_PAYMENT_REQUIRED && st != ST_EXECUTE_IP_RATE_LIMITED))
-		run_state_log(r, st);
+	run_state_tell(r, st);
 	run_state_free(r);
 }
 

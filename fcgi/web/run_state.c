@@ -6,10 +6,17 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "web/flight.h"
+#include "web/metrics.h"
 #include "web/quota.h"
+#include "web/result.h"
 #include "web/standing.h"
 
 #define IDENTITY_BYTES 1024
+
+_Static_assert((int)METRICS_READ == (int)RUN_STAGE_READ &&
+		   (int)METRICS_KEEP == (int)RUN_STAGE_KEEP &&
+		   (int)METRICS_KEEP + 1 == (int)RUN_STAGE_MAX,
+    "stages are counted by their number");
 
 void
 run_state_stage_end(struct run *r, enum run_stage s)
@@ -17,6 +24,7 @@ run_state_stage_end(struct run *r, enum run_stage s)
 	int64_t now = io_now_us();
 
 	r->spent[s] += now - r->mark;
+	r->passed[s] = true;
 	r->mark = now;
 }
 
@@ -31,7 +39,8 @@ run_state_init(struct run *r, struct http_reply *a, struct context *g,
 	r->dialect = d;
 	r->q = q;
 	r->paid = q->payment_signature != NULL || q->x_payment != NULL;
-	r->mark = io_now_us();
+	r->begin = io_now_us();
+	r->mark = r->begin;
 	intake_init(&r->in, g);
 	buf_init(&r->identity, IDENTITY_BYTES);
 	buf_init(&r->settle_body, X402_HEADER_CAP + 8192);
@@ -83,26 +92,80 @@ run_state_free(struct run *r)
 	buf_free(&r->streams[1]);
 }
 
-void
-run_state_log(const struct run *r, enum status st)
+static void
+count(const struct run *r)
 {
-	const int64_t *s = r->spent;
+	for (int s = 0; s < RUN_STAGE_MAX; s++)
+		if (r->passed[s])
+			metrics_stage((enum metrics_stage)s, r->spent[s]);
+	if (r->facilitator_us > 0)
+		metrics_stage(METRICS_FACILITATOR, r->facilitator_us);
+	if (!r->ran)
+		return;
+	metrics_stage(METRICS_START, (int64_t)r->end.start_us);
+	metrics_stage(METRICS_PROGRAM, (int64_t)r->end.duration_us);
+	metrics_stage(METRICS_WHOLE, io_now_us() - r->begin);
+}
 
-	log_info("run id=%s route=%s payer=%s tier=%s runtime=%s http=%d "
-		 "code=%s end=%s tx=%s us: read=%lld parse=%lld check=%lld "
-		 "claim=%lld reserve=%lld settle=%lld facilitator=%lld "
-		 "run=%lld start=%llu program=%llu answer=%lld keep=%lld",
-	    r->q->id, r->q->path, r->payer[0] == '\0' ? "-" : r->payer,
-	    r->tier == NULL ? "-" : r->tier->name,
-	    r->job.runtime == NULL ? "-" : r->job.runtime->name, r->a->status,
-	    st == ST_OK ? "ok" : status_name(r->f.st),
-	    status_name((enum status)r->end.status),
-	    r->transaction == NULL ? "-" : r->transaction,
-	    (long long)s[RUN_STAGE_READ], (long long)s[RUN_STAGE_PARSE],
-	    (long long)s[RUN_STAGE_CHECK], (long long)s[RUN_STAGE_CLAIM],
-	    (long long)s[RUN_STAGE_RESERVE], (long long)s[RUN_STAGE_SETTLE],
-	    (long long)r->facilitator_us, (long long)s[RUN_STAGE_RUN],
-	    (unsigned long long)r->end.start_us,
-	    (unsigned long long)r->end.duration_us,
-	    (long long)s[RUN_STAGE_ANSWER], (long long)s[RUN_STAGE_KEEP]);
+/* Who only asks what it costs is no news. */
+static enum log_level
+level(const struct run *r, enum status st)
+{
+	return r->paid || (st != ST_PAYMENT_REQUIRED &&
+			      st != ST_EXECUTE_IP_RATE_LIMITED)
+		   ? LOG_LEVEL_INFO
+		   : LOG_LEVEL_DEBUG;
+}
+
+static struct log_field
+text(const char *name, const char *value)
+{
+	if (value != NULL && value[0] == '\0')
+		value = NULL;
+	return (struct log_field){ .name = name, .text = value };
+}
+
+static struct log_field
+number(const char *name, int64_t value)
+{
+	return (struct log_field){
+		.name = name, .kind = LOG_NUMBER, .number = value
+	};
+}
+
+void
+run_state_tell(const struct run *r, enum status st)
+{
+	enum status end = (enum status)r->end.status;
+	struct log_field f[13 + METRICS_STAGE_MAX];
+	size_t n = 0;
+
+	count(r);
+	f[n++] = text("id", r->q->id);
+	f[n++] = text("route", r->q->path);
+	f[n++] = text("dialect", r->dialect->name);
+	f[n++] = text("payer", r->payer);
+	f[n++] = text("tier", r->tier == NULL ? NULL : r->tier->name);
+	f[n++] = text(
+	    "runtime", r->job.runtime == NULL ? NULL : r->job.runtime->name);
+	f[n++] = number(
+	    "http", http_sent(r->q) != 0 ? http_sent(r->q) : r->a->status);
+	f[n++] = text("code", status_name(st == ST_OK ? st : r->f.st));
+	f[n++] = text("outcome", r->ran ? result_outcome(end) : NULL);
+	f[n++] = text("end", r->ran ? status_name(end) : NULL);
+	f[n++] = text("tx", r->transaction);
+	f[n++] = (struct log_field){ .name = "us", .kind = LOG_GROUP };
+	for (int i = 0; i < RUN_STAGE_MAX; i++) {
+		f[n++] = number(
+		    metrics_stage_name((enum metrics_stage)i), r->spent[i]);
+		if (i == RUN_STAGE_SETTLE)
+			f[n++] = number("facilitator", r->facilitator_us);
+		if (i == RUN_STAGE_RUN) {
+			f[n++] = number("start", (int64_t)r->end.start_us);
+			f[n++] = number("program", (int64_t)r->end.duration_us);
+		}
+	}
+	f[n++] = number("whole", io_now_us() - r->begin);
+	log_event(level(r, st), "run", f, n);
+	r->a->noted = true;
 }

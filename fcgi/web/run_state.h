@@ -61,7 +61,9 @@ struct run {
 	uint8_t key[LEDGER_KEY_BYTES];
 	char key_turn[80]; /* its name in flight */
 	bool in_key_turn;
-	bool working;	       /* it counts among the threads that do */
+	bool working; /* it counts among the threads that do */
+	bool ran;     /* its program, to the end that end holds */
+	bool passed[RUN_STAGE_MAX];
 	struct ledger_row row; /* as the turn found it */
 
 	struct job job;
@@ -94,6 +96,7 @@ struct run {
 	struct result_extras extras;
 	struct stream live;
 
+	int64_t begin;
 	int64_t mark;		      /* start of the current stage */
 	int64_t spent[RUN_STAGE_MAX]; /* microseconds */
 	int64_t facilitator_us;	      /* of the settle stage: its call */
@@ -113,7 +116,9 @@ void run_state_free(struct run *r);
 /* Book the time since the last call on stage s. */
 void run_state_stage_end(struct run *r, enum run_stage s);
 
-/* One line a paid request; no payload, signature, source or output. */
-void run_state_log(const struct run *r, enum status st);
+/* The request is over: its times are counted, and one line tells of it, at the
+ * level debug where nobody paid and nothing was wrong. No payload, signature,
+ * source or output. */
+void run_state_tell(const struct run *r, enum status st);
 
 #endif

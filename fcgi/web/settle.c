@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/point.h"
 #include "pay/facilitator.h"
+#include "web/metrics_money.h"
 
 /* Callers see reasons that are codes; free text may hold a facilitator's
  * addresses, traces or worse, and goes to the log only. */
@@ -101,6 +102,7 @@ settled(char **transaction, struct ledger *l, const struct settle_ask *ask,
 		    "the settlement could not be recorded; repeat the same "
 		    "request with the same payment");
 	}
+	metrics_money_settled(ask->network, ask->asset, ask->amount);
 	*transaction = a->transaction;
 	a->transaction = NULL;
 	return ST_OK;

@@ -19,6 +19,7 @@ struct settle_ask {
 	const char *payer;	/* NULL: not known before settling */
 	const char *network;	/* CAIP-2 */
 	const char *network_v1; /* or NULL */
+	const char *asset;
 	const char *amount;
 	/* Whom to take if nothing can be sent to the first one, or NULL: only
 	 * where nothing was sent before. */

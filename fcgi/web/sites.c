@@ -8,6 +8,7 @@
 
 #include "base/io.h"
 #include "base/log.h"
+#include "web/metrics_money.h"
 
 #define SITES_MAX 256 /* kept while nobody uses them */
 #define PLACE_BYTES 512
@@ -139,6 +140,7 @@ static void
 complain(struct sites *s, const struct site *site, const char *place)
 {
 	if (site->broken.st == ST_OK) {
+		metrics_money_site(site);
 		if (s->watched)
 			log_lacks(s, site);
 		return;

@@ -44,7 +44,7 @@ export default async function pay(test, world) {
     const log = readFileSync(world.logFile, "utf8");
     const [, text] = new RegExp(`run id=${answer.headers["request-id"]} .* us: (.*)$`, "m").exec(log);
     const us = Object.fromEntries([...text.matchAll(/(\w+)=(\d+)/g)].map(([, name, value]) => [name, Number(value)]));
-    assert.deepEqual(Object.keys(us), ["read", "parse", "check", "claim", "reserve", "settle", "facilitator", "run", "start", "program", "answer", "keep"]);
+    assert.deepEqual(Object.keys(us), ["read", "parse", "check", "claim", "reserve", "settle", "facilitator", "run", "start", "program", "answer", "keep", "whole"]);
     // Two durable commits are in settle beside the call; a stage that was not entered would read 0.
     assert.ok(us.facilitator > 0 && us.facilitator < us.settle, text);
     assert.ok(us.program > 0 && us.program <= us.run && us.claim > 0 && us.keep > 0, text);

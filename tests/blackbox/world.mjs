@@ -19,6 +19,7 @@ import { createSender } from "./http.mjs";
 import { until } from "./runner.mjs";
 
 const SHIPPED = new URL("../../nginx/tollbox.conf", import.meta.url);
+const GUIDE = new URL("../../docs/operator.md", import.meta.url);
 
 /** Who is paid at the site "owner". */
 export const OWNER = "0x00000000000000000000000000000000000A11cE";
@@ -38,13 +39,23 @@ const SITES = [
   { name: "itself", setAt: (port) => ({ public_url: `http://127.0.0.1:${port}` }) },
   { name: "hosts", set: { public_url: "https://$host" } },
   { name: "twice", set: { prices: "small=0.003" }, params: { TOLLBOX_PRICES: "small=0.004" } },
+  // Whoever asks says where from: as nginx sees it then, he does.
+  { name: "far", set: { public_url: "https://far.example" }, lines: "set_real_ip_from 127.0.0.1; real_ip_header X-Test-From;" },
+  { name: "scraped", block: scrapedBlock },
   { name: "own", params: { TOLLBOX_PUBLIC_URL: "https://own.example", TOLLBOX_PRICES: "small=0.003" } },
 ];
 
+// The operator guide's block for a Prometheus, as it stands there but for port and paths.
+function scrapedBlock(port, socket) {
+  const [block] = readFileSync(GUIDE, "utf8").match(/^server \{\n    listen 127\.0\.0\.1:9402;[^]*?^\}$/m);
+  return block.replace(":9402", `:${port}`).replace("/run/tollbox/tollbox.sock", socket).replace("fastcgi_params", "/etc/nginx/fastcgi_params");
+}
+
 // With `params` the block has a location of its own instead of the shipped ones, with the shipped variables' defaults.
-const serverBlock = ({ setAt, set = {}, params }, port, socket) => `
+const serverBlock = ({ setAt, set = {}, params, lines = "" }, port, socket) => `
 server {
   listen 127.0.0.1:${port};
+  ${lines}
   ${params ? readFileSync(SHIPPED, "utf8").match(/^set \$tollbox_.*$/gm).join("\n  ") : "include tollbox.conf;"}
   set $tollbox_backend unix:${socket};
   ${Object.entries(setAt?.(port) ?? set).map(([name, value]) => `set $tollbox_${name} "${value}";`).join("\n  ")}
@@ -75,7 +86,7 @@ export async function createWorld() {
   const [port, tlsPort, ...sitePorts] = await freePorts(2 + SITES.length);
   const sites = join(folder, "sites.conf");
   const socket = join(folder, "tollbox.sock");
-  writeFileSync(sites, SITES.map((site, index) => serverBlock(site, sitePorts[index], socket)).join(""));
+  writeFileSync(sites, SITES.map((site, index) => (site.block ?? serverBlock.bind(null, site))(sitePorts[index], socket)).join(""));
   const env = {
     ...siteSettings(devnet.info),
     TOLLBOX_FACILITATOR_URL: faults.url,

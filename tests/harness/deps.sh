@@ -19,7 +19,7 @@ package=(debhelper dpkg-dev debootstrap lintian mandoc)
 bench=(libcmocka-dev r-base-core)
 tests=("${bench[@]}" libfcgi-bin fcgiwrap apache2-bin clang clang-format clang-tidy
 	libclang-rt-14-dev cppcheck shellcheck
-	python3-numpy python3-matplotlib perl mandoc
+	python3-numpy python3-matplotlib perl mandoc prometheus
 	chromium fonts-liberation)
 
 case ${1:-test} in

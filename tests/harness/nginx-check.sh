@@ -13,7 +13,7 @@ openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 \
 cp "$root"/nginx/*.conf "$dir"
 # The site's own file names this host's certificate; everything else in it, and
 # all other files, stay as they are.
-sed -i "s|/etc/ssl/certs/|$dir/|; s|/etc/ssl/private/|$dir/|" \
+sed -i "s|/etc/ssl/certs/|$dir/|; s|/etc/ssl/private/|$dir/|; s|/var/log/nginx/|$dir/|" \
 	"$dir/tollbox-site.conf"
 
 # check NAME LINES: is an http block with these lines one that nginx takes?

@@ -193,6 +193,7 @@ write_nginx() {
 		set \$tollbox_backend unix:$socket;
 		include tollbox-page.conf;
 		set \$tollbox_page $dir/page;
+		access_log $dir/access.log tollbox;
 	EOF
 	cat >"$dir/nginx.conf" <<-EOF
 		user www-data;

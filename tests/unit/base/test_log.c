@@ -43,11 +43,11 @@ release(void)
 	return caught;
 }
 
-/* The one line behind its head, from the role on; the head is checked. */
+/* What stands behind the time that line begins with. */
 static const char *
-body(const char *line)
+time_end(const char *line)
 {
-	static const char shape[] = "dddd-dd-ddTdd:dd:dd.dddZ ";
+	static const char shape[] = "dddd-dd-ddTdd:dd:dd.dddZ";
 
 	for (size_t i = 0; i < sizeof(shape) - 1; i++) {
 		if (shape[i] == 'd')
@@ -56,6 +56,15 @@ body(const char *line)
 			assert_int_equal(line[i], shape[i]);
 	}
 	return line + sizeof(shape) - 1;
+}
+
+/* The one line behind its head, from the role on; the head is checked. */
+static const char *
+body(const char *line)
+{
+	line = time_end(line);
+	assert_int_equal(*line, ' ');
+	return line + 1;
 }
 
 static void
@@ -223,6 +232,125 @@ threads_do_not_mix_lines(void **state)
 	assert_int_equal(seen[1], 500);
 }
 
+/* The one line behind its time, which is checked. */
+static const char *
+json_line(void)
+{
+	static const char head[] = "{\"time\":\"";
+	const char *line = release();
+
+	assert_memory_equal(line, head, sizeof(head) - 1);
+	return time_end(line + sizeof(head) - 1);
+}
+
+static void
+json_is_one_object_a_line(void **state)
+{
+	(void)state;
+	log_open("gate", LOG_LEVEL_INFO);
+	log_set_form(LOG_FORM_JSON);
+	capture();
+	log_warn("%s", "a \"b\" \\ \n\x7f \xc2\x9b \xff \xc3\xa4");
+	assert_string_equal(json_line(),
+	    "\",\"level\":\"warn\",\"role\":\"gate\",\"message\":\"a "
+	    "\\\"b\\\" \\\\ \\u000a\\u007f \\u009b \\ufffd \xc3\xa4\"}\n");
+	log_set_form(LOG_FORM_TEXT);
+}
+
+static void
+long_json_stays_an_object(void **state)
+{
+	static char text[5000];
+	const char *line;
+	size_t len;
+
+	(void)state;
+	log_set_form(LOG_FORM_JSON);
+	for (int kind = 0; kind < 3; kind++) {
+		memset(text, kind == 1 ? '"' : 'y', sizeof(text) - 1);
+		for (size_t i = 1; kind == 2 && i + 4 < sizeof(text); i += 4)
+			memcpy(text + i, "\xf0\x9f\x98\x80", 4);
+		capture();
+		log_info("%s", text);
+		line = release();
+		len = strlen(line);
+		assert_in_range(len, 2000, 2048);
+		assert_string_equal(line + len - 6, "...\"}\n");
+	}
+	log_set_form(LOG_FORM_TEXT);
+}
+
+static const struct log_field fields[] = {
+	{ .name = "id", .text = "abc-1" },
+	{ .name = "tx", .text = "a b=c \"d\"\n" },
+	{ .name = "payer", .text = NULL },
+	{ .name = "dash", .text = "-" },
+	{ "http", LOG_NUMBER, NULL, 200 },
+	{ .name = "us", .kind = LOG_GROUP },
+	{ "read", LOG_NUMBER, NULL, 5 },
+	{ "run", LOG_NUMBER, NULL, -1 },
+};
+#define N_FIELDS (sizeof(fields) / sizeof(fields[0]))
+
+static void
+fields_as_text(void **state)
+{
+	(void)state;
+	capture();
+	log_event(LOG_LEVEL_INFO, "run", fields, N_FIELDS);
+	assert_string_equal(body(release()),
+	    "gate: info: run id=abc-1 tx=\"a b=c \\\"d\\\"\\u000a\" payer=- "
+	    "dash=\"-\" http=200 us: read=5 run=-1\n");
+	capture();
+	log_event(LOG_LEVEL_DEBUG, "run", fields, N_FIELDS);
+	assert_string_equal(release(), "");
+}
+
+static void
+fields_as_json(void **state)
+{
+	(void)state;
+	log_set_form(LOG_FORM_JSON);
+	capture();
+	log_event(LOG_LEVEL_INFO, "run", fields, N_FIELDS);
+	assert_string_equal(json_line(),
+	    "\",\"level\":\"info\",\"role\":\"gate\",\"event\":\"run\","
+	    "\"id\":\"abc-1\",\"tx\":\"a b=c \\\"d\\\"\\u000a\",\"payer\":null,"
+	    "\"dash\":\"-\",\"http\":200,\"us\":{\"read\":5,\"run\":-1}}\n");
+	log_set_form(LOG_FORM_TEXT);
+}
+
+/* Whatever does not fit is left out whole, in either form. */
+static void
+long_events_lose_their_last_fields(void **state)
+{
+	static char text[4000];
+	struct log_field f[3] = { { .name = "first", .text = "x" },
+		{ .name = "long", .text = text },
+		{ .name = "last", .text = "y" } };
+	const char *line;
+
+	(void)state;
+	for (size_t len = 1900; len < 2100; len++) {
+		for (int form = LOG_FORM_TEXT; form <= LOG_FORM_JSON; form++) {
+			memset(text, 'z', len);
+			text[len] = '\0';
+			log_set_form((enum log_form)form);
+			capture();
+			log_event(LOG_LEVEL_INFO, "e", f, 3);
+			line = release();
+			assert_in_range(strlen(line), 40, 2048);
+			assert_non_null(strstr(line, "first"));
+			if (form == LOG_FORM_JSON)
+				assert_string_equal(
+				    line + strlen(line) - 3, "\"}\n");
+			if (len > 2048)
+				assert_null(strstr(line, "last"));
+		}
+	}
+	log_set_form(LOG_FORM_TEXT);
+}
+
 int
 main(void)
 {
@@ -236,6 +364,11 @@ main(void)
 		cmocka_unit_test(long_lines_are_cut_and_marked),
 		cmocka_unit_test(errno_is_kept),
 		cmocka_unit_test(threads_do_not_mix_lines),
+		cmocka_unit_test(json_is_one_object_a_line),
+		cmocka_unit_test(long_json_stays_an_object),
+		cmocka_unit_test(fields_as_text),
+		cmocka_unit_test(fields_as_json),
+		cmocka_unit_test(long_events_lose_their_last_fields),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -957,6 +957,46 @@ one_owner_and_readers(void **state)
 	ledger_close(NULL);
 }
 
+static void
+rows_are_counted_by_state(void **state)
+{
+	static const uint64_t want[LEDGER_STATE_MAX] = {
+		[LEDGER_CLAIMED] = 1,
+		[LEDGER_SETTLING] = 2,
+		[LEDGER_UNKNOWN] = 3,
+		[LEDGER_FAILED] = 1,
+		[LEDGER_SETTLED] = 2,
+		[LEDGER_RUNNING] = 1,
+		[LEDGER_DONE] = 4, /* is not told */
+	};
+	struct store *s = *state;
+	struct ledger_counts n;
+	char id[16], txn[16];
+
+	assert_int_equal(ledger_count(s->l, &n), ST_OK);
+	for (int i = 0; i < LEDGER_STATE_MAX; i++)
+		assert_int_equal(n.rows[i], 0);
+	for (int i = LEDGER_CLAIMED; i < LEDGER_STATE_MAX; i++)
+		for (uint64_t k = 0; k < want[i]; k++) {
+			snprintf(id, sizeof(id), "%d-%d", i, (int)k);
+			snprintf(txn, sizeof(txn), "0x%d%d", i, (int)k);
+			bring(s->l, id, i, txn);
+		}
+	for (int i = 1; i < LEDGER_STARTS; i++) {
+		assert_int_equal(ledger_running(s->l, "5-0"), ST_OK);
+		assert_int_equal(ledger_owed(s->l, "5-0"), ST_OK);
+	}
+	assert_int_equal(ledger_running(s->l, "5-0"), ST_OK);
+	assert_int_equal(ledger_owed(s->l, "5-0"), ST_OK);
+	assert_int_equal(
+	    ledger_given_up(s->l, "5-0", 500, NULL, "{}", 2), ST_OK);
+	assert_int_equal(ledger_count(s->l, &n), ST_OK);
+	for (int i = LEDGER_CLAIMED; i < LEDGER_DONE; i++)
+		assert_int_equal(n.rows[i], want[i]);
+	assert_int_equal(n.rows[LEDGER_DONE], 0);
+	assert_int_equal(n.given_up, 1);
+}
+
 #define WITH_STORE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 /* How many failed. */
@@ -986,6 +1026,7 @@ ledger_conform(const struct store_kind *kind)
 		WITH_STORE(a_refused_payments_key_is_taken_over),
 		WITH_STORE(an_identifier_belongs_to_one_payment),
 		WITH_STORE(listing),
+		WITH_STORE(rows_are_counted_by_state),
 		cmocka_unit_test(state_names),
 		WITH_STORE(recovery),
 		WITH_STORE(one_owner_and_readers),

@@ -1210,6 +1210,13 @@ unreachable_in_words(void **state)
 
 /* ---- the circuit ---- */
 
+static int
+calls(const struct fixture *x, enum facilitator_call call,
+    enum facilitator_verdict verdict)
+{
+	return (int)facilitator_calls(x->f, call, verdict);
+}
+
 static void
 the_circuit_opens_and_closes(void **state)
 {
@@ -1240,6 +1247,14 @@ the_circuit_opens_and_closes(void **state)
 	verify(x);
 	assert_int_equal(x->a.verdict, FACILITATOR_NOT_SENT);
 	assert_int_equal(requests(x), before);
+	/* Each is counted by what came of it, those kept back too. */
+	assert_int_equal(calls(x, FACILITATOR_SETTLE, FACILITATOR_YES), 0);
+	assert_int_equal(calls(x, FACILITATOR_SETTLE, FACILITATOR_NO), 6);
+	assert_int_equal(
+	    calls(x, FACILITATOR_SETTLE, FACILITATOR_NO_SERVICE), 6);
+	assert_int_equal(calls(x, FACILITATOR_SETTLE, FACILITATOR_UNKNOWN), 5);
+	assert_int_equal(calls(x, FACILITATOR_SETTLE, FACILITATOR_NOT_SENT), 1);
+	assert_int_equal(calls(x, FACILITATOR_VERIFY, FACILITATOR_NOT_SENT), 1);
 	/* A probe in vain, then one that is answered. */
 	assert_int_equal(facilitator_refresh(x->f, &why), ST_UNKNOWN);
 	assert_true(facilitator_down(x->f));

@@ -132,6 +132,33 @@ test_64(void **state)
 	assert_true(back == 5);
 }
 
+static void
+test_add(void **state)
+{
+	static const struct {
+		const char *a, *b, *sum;
+	} rows[] = {
+		{ "0", "0", "0" },
+		{ "255", "1", "256" },
+		{ "18446744073709551615", "1", "18446744073709551616" },
+		/* What no double holds. */
+		{ "9007199254740993", "9007199254740993", "18014398509481986" },
+		{ MAX_TEXT, "0", MAX_TEXT },
+		{ MAX_TEXT, "1", "0" },
+		{ MAX_TEXT, "3", "2" },
+	};
+	char text[U256_TEXT];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct u256 a = parsed(rows[i].a), b = parsed(rows[i].b);
+
+		u256_add(&a, &a, &b); /* into itself */
+		u256_text(text, &a);
+		assert_string_equal(text, rows[i].sum);
+	}
+}
+
 int
 main(void)
 {
@@ -141,6 +168,7 @@ main(void)
 		cmocka_unit_test(test_text),
 		cmocka_unit_test(test_cmp),
 		cmocka_unit_test(test_64),
+		cmocka_unit_test(test_add),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
