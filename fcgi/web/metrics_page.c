@@ -10,6 +10,7 @@
 #include "web/answer.h"
 #include "web/metrics.h"
 #include "web/metrics_text.h"
+#include "web/room.h"
 #include "web/sites.h"
 
 #define PAGE_BYTES (4u << 20)
@@ -96,8 +97,7 @@ put_budgets(struct buf *out, struct context *g)
 	put_one(out, "tollbox_body_bytes_max", "gauge", g->conf->body_bytes,
 	    "And how many may be.");
 	put_one(out, "tollbox_answer_bytes_reserved", "gauge",
-	    atomic_load(&g->answers_due),
-	    "Room set aside for answers of runs under way.");
+	    room_due(g->room), "Room set aside for answers of runs under way.");
 	put_one(out, "tollbox_answer_bytes_max", "gauge", g->conf->answer_bytes,
 	    "Budget of answers, kept and set aside.");
 	if (ledger_answer_bytes(g->ledger, &kept) == ST_OK)

@@ -123,3 +123,14 @@ room_leave(struct room *r, struct room_part *part)
 	pthread_mutex_unlock(&r->lock);
 	memset(part, 0, sizeof(*part));
 }
+
+uint64_t
+room_due(struct room *r)
+{
+	uint64_t due;
+
+	pthread_mutex_lock(&r->lock);
+	due = r->due;
+	pthread_mutex_unlock(&r->lock);
+	return due;
+}

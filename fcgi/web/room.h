@@ -50,4 +50,7 @@ enum status room_take(struct room *r, struct room_part *part,
 void room_paid(struct room *r, struct room_part *part);
 void room_leave(struct room *r, struct room_part *part);
 
+/* Bytes of all parts. */
+uint64_t room_due(struct room *r);
+
 #endif
