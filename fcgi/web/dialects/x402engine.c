@@ -121,6 +121,9 @@ put_file(struct buf *out, const struct extras_file *f)
 	const size_t skip = strlen(FOLDER "/");
 	size_t len = (size_t)f->size;
 
+	/* Whoever made the image need not have kept to what was asked for. */
+	if (f->path_len <= skip || memcmp(f->path, FOLDER "/", skip) != 0)
+		return;
 	begin(out);
 	if (f->data == NULL)
 		buf_adds(out, "null");
