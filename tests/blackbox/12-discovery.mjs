@@ -8,6 +8,7 @@ import {
   validateDiscoveryExtension,
   validateDiscoveryExtensionSpec,
 } from "../devnet/node_modules/@x402/extensions/dist/esm/bazaar/index.mjs";
+import { privateKeyToAccount } from "../devnet/node_modules/viem/_esm/accounts/index.js";
 import { startBrowser } from "../clients/browser/browser.mjs";
 import { decodeHeader, paymentFor, payV2 } from "../devnet/client.mjs";
 import { payV1 } from "../clients/v1/client.mjs";
@@ -361,6 +362,22 @@ export default async function discovery(test, world) {
       assert.equal(answer.json.stdout, "42\n");
     });
   }
+
+  await test("a client of another maker pays, with nothing but the host's address", async () => {
+    const { wrap } = await fromPackage("@faremeter/fetch/dist/src/index.js");
+    const { createPaymentHandler } = await fromPackage("@faremeter/payment-evm/dist/src/exact/index.js");
+    const payer = world.nextPayer();
+    const account = privateKeyToAccount(payer.privateKey);
+    const handler = createPaymentHandler({ chain: { id: 84532, name: "Base Sepolia" }, address: account.address, account });
+    const doc = await (await fetch(new URL("/openapi.json", world.siteUrls.itself))).json();
+    const [path] = paidIn(doc);
+    const body = JSON.stringify(requestOf(path, doc).example);
+    const paying = async () => wrap(fetch, { handlers: [handler] })(`${doc.servers[0].url}${path}`, { method: "POST", body });
+    const { result, payer: paid } = await world.moved(payer, paying);
+    assert.equal(result.status, 200);
+    assert.equal((await result.json()).stdout, "42\n");
+    assert.equal(paid, -1000n);
+  });
 
   // ---- each site its own
 

@@ -8,7 +8,7 @@ here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 place() {
     case $1 in
     devnet) dir=$here seconds=20 ;;
-    discovery) dir=$here/../clients/discovery seconds=10 ;;
+    discovery) dir=$here/../clients/discovery seconds=20 ;;
     solc) dir=$here/solc seconds=5 ;;
     v1) dir=$here/../clients/v1 seconds=30 ;;
     mcp) dir=$here/../clients/mcp seconds=10 ;;
