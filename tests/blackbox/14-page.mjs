@@ -340,6 +340,20 @@ export default async function page(test, world) {
       await leave(shown, [ASKED]);
     });
 
+    await test("an answer without a receipt: it says so, and the payment is done with", async () => {
+      const { shown } = await visit();
+      await shown.route("**/execute", async (route) => {
+        const response = await route.fetch();
+        const body = await response.text();
+        await route.fulfill({ response, body: response.status() === 200 ? ofReceipt((_, answer) => delete answer.receipt)(body) : body });
+      });
+      await start(shown, "print('bare')");
+      assert.match(await problem(shown), /^The run was paid, but its answer has no receipt that can be read\.$/);
+      assert.equal(await outputOf(shown), "bare\n");
+      assert.equal(await shown.evaluate(() => sessionStorage.length), 0);
+      await leave(shown, [ASKED]);
+    });
+
     await test("keys of somebody else, no keys, and a browser without Ed25519", async () => {
       const { shown } = await visit();
       const [key] = world.jwks.keys;
@@ -443,6 +457,15 @@ export default async function page(test, world) {
       }
       assert.deepEqual(wallet.calls, []);
       await leave(shown, [ASKED]);
+    });
+
+    await test("a request that is not taken is refused before anything is signed", async () => {
+      const { shown, wallet } = await visit();
+      await shown.locator("#source").evaluate((source) => (source.value = "#".repeat(1024 * 1024 + 1)));
+      await shown.locator("#pay").click();
+      assert.match(await problem(shown), /^The service does not take this request\. Nothing was charged\.SANDBOX_INVALID_REQUEST: /);
+      assert.deepEqual(wallet.calls, []);
+      await leave(shown, [ASKED, /^Failed to load resource: the server responded with a status of 400/]);
     });
 
     // ---- never twice

@@ -3,7 +3,8 @@
 //   {body, key, payment, requirement, payer, issuer, price, sent}
 // It is written before the payment leaves, and removed when its answer is here.
 
-const NAME = "tollbox-payment";
+// Services at one origin have a path each.
+const NAME = `tollbox-payment ${location.pathname}`;
 
 /** Throws where the browser keeps nothing: then nothing may be paid. */
 export function keep(record) {

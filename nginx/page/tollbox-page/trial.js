@@ -7,7 +7,7 @@ import { forget, keep, recall } from "./pending.js";
 import { checkReceipt, didOf } from "./receipt.js";
 import { Unanswered, run } from "./run.js";
 import { isSample, runtimeName, sample } from "./samples.js";
-import { ask, get } from "./service.js";
+import { ask, get, quote } from "./service.js";
 import { hideSlip, limitsInWords, showSlip } from "./slip.js";
 import { bytes, duration, short } from "./units.js";
 import { account, goToChain, sign, wallets, watchWallets } from "./wallet.js";
@@ -172,8 +172,11 @@ async function pay() {
     throw new WalletProblem("What is accepted here cannot be paid from a browser wallet by this page.");
   }
   const stdin = byId("stdin").value;
-  const body = JSON.stringify({ runtime: byId("runtime").value, source: byId("source").value, ...(stdin && { stdin }), limits: tier.limits });
+  const job = { runtime: byId("runtime").value, source: byId("source").value, ...(stdin && { stdin }), limits: tier.limits };
   say(PHASES.asking);
+  // A 402 comes whatever the body holds; a quote says what is wrong with it before anything is signed.
+  await quote(job);
+  const body = JSON.stringify(job);
   const { required, clock } = await ask(body);
   const ahead = clock - Date.now();
   // What is signed is what the reader was shown, to the last member.
@@ -243,7 +246,11 @@ async function show(answer, record) {
   forget();
   const keys = await get(".well-known/jwks.json").catch(() => null);
   const checks = await checkReceipt({ answer, keys, ...record });
-  showSlip({ answer, record, asset: record.requirement.extra.name, checks });
+  try {
+    showSlip({ answer, record, asset: record.requirement.extra.name, checks });
+  } catch {
+    showProblem({ words: "The run was paid, but its answer has no receipt that can be read.", detail: "" });
+  }
 }
 
 // ---- a payment without an answer
