@@ -19,7 +19,7 @@ export default async function apache(test, world) {
       { name: "chosen", include: "tollbox.conf", lines: `ProxyFCGISetEnvIf "true" TOLLBOX_PAY_TO "${OWNER}"\n  ProxyFCGISetEnvIf "true" TOLLBOX_PUBLIC_URL "https://chosen.example"` },
       { name: "broken", include: "tollbox.conf", lines: "SetEnv TOLLBOX_PAY_TO nonsense" },
       { name: "away", lines: `Define TOLLBOX_SOCKET ${world.folder}/nobody.sock` },
-      { name: "half", lines: `Define TOLLBOX_SOCKET ${half.socket}` },
+      { name: "half", lines: `Define TOLLBOX_SOCKET ${half.socket}\n  KeepAliveTimeout 1` },
       { name: "silent", lines: `Define TOLLBOX_SOCKET ${silence.socket}`, patch: impatient },
     ],
   });

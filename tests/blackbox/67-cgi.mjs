@@ -16,7 +16,7 @@ export default async function cgi(test, world) {
     hosts: [
       host("owner", `SetEnv TOLLBOX_PAY_TO ${OWNER}\n  SetEnv TOLLBOX_PUBLIC_URL https://owner.example`),
       host("away", `Define TOLLBOX_SOCKET ${world.folder}/nobody.sock`),
-      host("half", `Define TOLLBOX_SOCKET ${half.socket}`),
+      host("half", `Define TOLLBOX_SOCKET ${half.socket}\n  KeepAliveTimeout 1`),
       host("silent", `Define TOLLBOX_SOCKET ${silence.socket}`, [/CGIDScriptTimeout 600s/, "CGIDScriptTimeout 1s"]),
     ],
   });

@@ -62,13 +62,10 @@ export default async function places(test, world) {
   await test("config shows what each of them sets", async () => {
     const all = Object.values(await config(stack));
     const owner = all.find((site) => site["site.public_url"] === "https://owner.example");
-    assert.deepEqual(owner, {
-      "site.public_url": "https://owner.example",
-      "site.pay_to": OWNER,
-      "site.prices": "small=0.002",
-      "site.tiers": "small large",
-      "site.runtimes": "python3",
-    });
+    assert.deepEqual(Object.keys(owner).sort(), ["site.pay_to", "site.prices", "site.public_url", "site.runtimes", "site.tiers"]);
+    assert.equal(owner["site.pay_to"], OWNER);
+    assert.match(owner["site.prices"], /\bsmall=0\.002\b/);
+    assert.equal(owner["site.tiers"], "small large");
     assert.ok(all.filter((site) => "wrong" in site).length >= 4);
   });
 

@@ -18,7 +18,7 @@ import { HELLO } from "./world.mjs";
 
 const MIB = 1024 * 1024;
 export const STRANGER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
-const SLOW = JSON.stringify({ runtime: "python3", source: "import time\nprint('one', flush=True)\ntime.sleep(1)\nprint('two')" });
+const SLOW = JSON.stringify({ runtime: "python3", source: "import time\nprint('one', flush=True)\ntime.sleep(1.5)\nprint('two')" });
 
 let folders = 0;
 const settings = (world, more) => ({
@@ -77,7 +77,7 @@ const HALF = "Status: 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 100\
 /** A daemon that dies in the middle of each answer → {socket, stop()} */
 export const startHalf = (world) => startImpostor(world, (peer) => peer.once("data", () => peer.end(record(6, Buffer.from(HALF)))));
 
-/** Half an answer ends with the connection, so that a client does not wait for the rest: Apache keeps idle ones for 5 s. */
+/** Half an answer ends with the connection, as soon as an idle one would (1 s), so that a client does not wait for the rest. */
 export async function assertCut(base) {
   const begin = performance.now();
   const agent = new Agent({ keepAlive: true });
@@ -85,7 +85,7 @@ export async function assertCut(base) {
   const [response] = await once(request, "response");
   assert.equal(response.headers["content-length"], "100");
   await assert.rejects(text(response), /aborted/);
-  assert.ok(performance.now() - begin < 8000, `after ${performance.now() - begin} ms`);
+  assert.ok(performance.now() - begin < 4000, `after ${performance.now() - begin} ms`);
   agent.destroy();
 }
 
@@ -221,7 +221,7 @@ export async function throughFront(test, world, { http, https, lengthless = true
         assert.equal(stream.status, 200, stream.text);
         assert.equal(joined(stream.events, "stdout"), "one\ntwo\n");
         const [one, two] = stream.events.filter(({ type }) => type === "stdout");
-        assert.ok(two.at - one.at > 700, `${two.at - one.at} ms between them`);
+        assert.ok(two.at - one.at > 500, `${two.at - one.at} ms between them`);
         const { data } = stream.events.at(-1);
         assertRun({ status: 200, json: data, response: stream.response, headers: { ...stream.headers, "content-type": "application/json" } }, { world, body: SLOW, payer, amount: "1000" });
       });
