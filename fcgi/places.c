@@ -1,6 +1,5 @@
 #include "places.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -49,6 +48,13 @@ places_add(struct places_one **out, struct places *p, const char *name)
 	site_params_init(&at[p->n].params);
 	*out = &at[p->n++];
 	return ST_OK;
+}
+
+bool
+places_is_setting(const char *name)
+{
+	return strncmp(name, "TOLLBOX_", 8) == 0 &&
+	       strcmp(name, "TOLLBOX_METRICS") != 0;
 }
 
 static bool

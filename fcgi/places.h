@@ -6,6 +6,7 @@
 #ifndef PLACES_H
 #define PLACES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/status.h"
@@ -40,6 +41,10 @@ enum status places_load(struct places *out, const char *web, struct fault *f)
     __attribute__((warn_unused_result));
 
 void places_free(struct places *p);
+
+/* For the readers: is a parameter of that name a setting of a site, a wrong one
+ * perhaps? TOLLBOX_METRICS, which opens a route, is none. */
+bool places_is_setting(const char *name);
 
 /* For the readers: a new, empty one, called name (copied), and, when it is
  * filled, take it out again if there is one like it. ST_OK, ST_NOMEM. */

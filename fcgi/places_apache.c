@@ -132,7 +132,7 @@ set(struct reader *r, const char *name, const char *value, bool unsure)
 	struct section *s = &r->open[r->n - 1];
 	struct setting *new;
 
-	if (strncmp(name, "TOLLBOX_", 8) != 0 || (s->host && r->out != NULL))
+	if (!places_is_setting(name) || (s->host && r->out != NULL))
 		return;
 	new = calloc(1, sizeof(*new));
 	if (new == NULL) {

@@ -216,7 +216,7 @@ static bool
 is_tollbox(const struct setting *params)
 {
 	for (; params != NULL; params = params->next)
-		if (strncmp(params->name, "TOLLBOX_", 8) == 0)
+		if (places_is_setting(params->name))
 			return true;
 	return false;
 }
@@ -234,7 +234,7 @@ add_params(struct reader *r, struct places_one *p, const struct block *b,
 	if (s == NULL)
 		return;
 	add_params(r, p, b, s->next);
-	if (strncmp(s->name, "TOLLBOX_", 8) != 0)
+	if (!places_is_setting(s->name))
 		return;
 	expand(r, &value, b, s->value, &unknown, 0);
 	if (unknown != NULL && p->unknown == NULL &&

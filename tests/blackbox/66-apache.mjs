@@ -17,6 +17,7 @@ export default async function apache(test, world) {
     hosts: [
       { name: "owner", include: "tollbox.conf", lines: `SetEnv TOLLBOX_PAY_TO ${OWNER}\n  SetEnv TOLLBOX_PUBLIC_URL https://owner.example\n  SetEnv TOLLBOX_PRICES "small=$0.002"\n  SetEnv TOLLBOX_TIERS "small large"` },
       { name: "chosen", include: "tollbox.conf", lines: `ProxyFCGISetEnvIf "true" TOLLBOX_PAY_TO "${OWNER}"\n  ProxyFCGISetEnvIf "true" TOLLBOX_PUBLIC_URL "https://chosen.example"` },
+      { name: "metrics", include: "tollbox.conf", lines: `<Location "/metrics">\n    ProxyPass "unix:${world.socket}|fcgi://tollbox/metrics"\n    SetEnv TOLLBOX_METRICS on\n    Require local\n  </Location>` },
       { name: "broken", include: "tollbox.conf", lines: "SetEnv TOLLBOX_PAY_TO nonsense" },
       { name: "away", lines: `Define TOLLBOX_SOCKET ${world.folder}/nobody.sock` },
       { name: "half", lines: `Define TOLLBOX_SOCKET ${half.socket}\n  KeepAliveTimeout 1` },
@@ -74,6 +75,14 @@ export default async function apache(test, world) {
     assertRefused(await send({ base: broken.http, body: HELLO }), "SERVICE_INTERNAL_FAILURE");
     const { port } = new URL(broken.http);
     assert.match(readFileSync(world.logFile, "utf8"), new RegExp(`location are wrong \\(server 127.0.0.1, port ${port}, /execute\\): .*TOLLBOX_PAY_TO`));
+  });
+
+  await test("the counters, where the operator guide's lines are, and nowhere else", async () => {
+    const answer = await send({ base: front.urls.metrics.http, path: "/metrics", method: "GET" });
+    assert.equal(answer.status, 200, answer.text);
+    assert.match(answer.text, /^tollbox_/m);
+    assert.equal((await send({ base: front.urls.metrics.http, body: HELLO })).status, 402);
+    assertRefused(await send({ base: main.http, path: "/metrics", method: "GET" }), "REQUEST_MALFORMED", { status: 404 });
   });
 
   await test("the daemon is away: 503 in the same form, and at once when it is back", async () => {

@@ -53,6 +53,7 @@ export default async function places(test, world) {
     assert.ok(about(/owner\.example/)[0].includes(getAddress(OWNER)));
     assert.equal(about(/^ok .*nginx, 127\.0\.0\.1 \(/).length, 1, "the shipped block");
     assert.equal(about(/^ok .*twin\.example/).length, 1);
+    assert.equal(about(/TOLLBOX_METRICS/).length, 0, "which opens a route, and is no setting");
     assert.match(about(/TOLLBOX_PAY_TO/)[0], /^FAIL .*sites\.conf:\d+\): .*0x and 40 hex digits/);
     assert.match(about(/TOLLBOX_STATE_DIR/)[0], /^FAIL .*cannot be set by a location/);
     assert.equal(about(/^FAIL .*TOLLBOX_PRICES is given twice/).length, 1);

@@ -42,7 +42,7 @@ Listen 127.0.0.1:${tls}
 ${block(plain, "")}
 ${block(tls, `SSLEngine on\n  SSLCertificateFile ${cert}\n  SSLCertificateKeyFile ${key}\n  Protocols h2 http/1.1`)}`;
   });
-  const modules = ["mpm_event", "authz_core", "alias", "buffer", "cgid", "env", "headers", "http2", "proxy", "proxy_fcgi", "reqtimeout", "setenvif", "socache_shmcb", "ssl", "unique_id"];
+  const modules = ["mpm_event", "authz_core", "authz_host", "alias", "buffer", "cgid", "env", "headers", "http2", "proxy", "proxy_fcgi", "reqtimeout", "setenvif", "socache_shmcb", "ssl", "unique_id"];
   const config = join(folder, "apache.conf");
   writeFileSync(config, `ServerRoot ${folder}
 ServerName 127.0.0.1
@@ -72,6 +72,11 @@ export async function startNginx({ folder, socket, cert, key, hosts }) {
     const [plain, tls] = ports.slice(2 * index);
     urls[name] = { http: `http://127.0.0.1:${plain}`, https: `https://127.0.0.1:${tls}` };
     const files = copyConfig("nginx", join(folder, name), patch, /include (?=tollbox)/g, `include ${name}/`);
+    // Each host is a whole server block, but a format of logs has one definition.
+    if (index > 0) {
+      const block = join(files, "tollbox-server.conf");
+      writeFileSync(block, readFileSync(block, "utf8").replace(/^log_format [^;]*;/m, ""));
+    }
     writeFileSync(join(files, "tollbox-site.conf"), `listen 127.0.0.1:${plain};
 listen 127.0.0.1:${tls} ssl http2;
 server_name 127.0.0.1;
