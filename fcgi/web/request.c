@@ -21,13 +21,6 @@ request_invalid(struct request_work *p, const char *member, const char *rule)
 }
 
 enum status
-request_wrong_type(struct request_work *p, const char *member, const char *type)
-{
-	return fault_set(
-	    p->f, ST_REQUEST_MALFORMED, "%s must be %s", member, type);
-}
-
-enum status
 request_source(struct request_work *p, const struct cJSON *v)
 {
 	return json_bytes(&p->job->source, &p->job->source_len, v);
@@ -139,7 +132,8 @@ request_read(struct job *out, const struct site_tier **tier,
 	if (json_is_object(root))
 		st = read_members(&p, root);
 	else
-		st = request_wrong_type(&p, "the body", "a JSON object");
+		st = fault_set(
+		    f, ST_REQUEST_MALFORMED, "the body must be a JSON object");
 	if (st == ST_OK)
 		st = form->finish(&p, tier);
 	json_free(root);

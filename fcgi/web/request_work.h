@@ -18,12 +18,9 @@ struct request_work {
 	struct fault *f;
 };
 
-/* "MEMBER RULE" as SANDBOX_INVALID_REQUEST; "MEMBER must be TYPE" as
- * REQUEST_MALFORMED. Return the status they set. */
+/* "MEMBER RULE" as SANDBOX_INVALID_REQUEST, which it returns. */
 enum status request_invalid(
     struct request_work *p, const char *member, const char *rule);
-enum status request_wrong_type(
-    struct request_work *p, const char *member, const char *type);
 
 /* The take() of members, which have been checked (member.h). The program's
  * text, whatever its member is called: */
