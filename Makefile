@@ -64,6 +64,14 @@ $(B)/lib$(1).a: $$(call obj,$$(SRC_$(1)))
 endef
 $(foreach r,$(ROOMS),$(eval $(call room,$(r))))
 
+# What tells version and commit is made anew when they have changed.
+STAMP := $(VERSION) $(COMMIT)
+$(B)/stamp: FORCE | $(B)
+	@[ "$$(cat $@ 2>/dev/null)" = "$(STAMP)" ] || echo "$(STAMP)" >$@
+.PHONY: FORCE
+FORCE:
+$(call obj,$(shell grep -lE 'TOLLBOX_(VERSION|COMMIT)' $(SRC_all))): $(B)/stamp
+
 $(B)/%.o: %.c
 	@mkdir -p $(@D)
 	@echo "CC   $<"

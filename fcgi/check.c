@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "box/host.h"
+#include "check_state.h"
 #include "pay/chain.h"
 #include "pay/facilitator.h"
 #include "pay/x402.h"
@@ -21,12 +22,8 @@
 #define SCHEME "exact"
 #define CHAIN_WAIT_MS 10000
 
-static void say(bool *all, bool ok, const char *what, const char *fmt, ...)
-    __attribute__((format(printf, 4, 5)));
-
-/* "ok    user namespaces: ..." */
-static void
-say(bool *all, bool ok, const char *what, const char *fmt, ...)
+void
+check_say(bool *all, bool ok, const char *what, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -41,7 +38,7 @@ say(bool *all, bool ok, const char *what, const char *fmt, ...)
 static void
 host_line(void *ctx, const struct host_line *line)
 {
-	say(ctx, line->ok, line->what, "%s", line->text);
+	check_say(ctx, line->ok, line->what, "%s", line->text);
 }
 
 static void
@@ -50,14 +47,14 @@ check_settings(bool *all, struct conf *c)
 	struct fault f = { .st = ST_OK };
 
 	if (conf_complete(c, &f) == ST_OK)
-		say(all, true, "settings", "complete");
+		check_say(all, true, "settings", "complete");
 	else
-		say(all, false, "settings", "%s", f.message);
+		check_say(all, false, "settings", "%s", f.message);
 	if (geteuid() != 0)
-		say(all, false, "rights",
+		check_say(all, false, "rights",
 		    "not all can be looked at — run the check as root");
 	else if (conf_secrets(c, &f) != ST_OK)
-		say(all, false, "secret files", "%s", f.message);
+		check_say(all, false, "secret files", "%s", f.message);
 }
 
 static void
@@ -66,15 +63,16 @@ check_user(bool *all, const char *what, const char *name)
 	const struct passwd *pw = getpwnam(name);
 
 	if (pw == NULL)
-		say(all, false, what,
+		check_say(all, false, what,
 		    "there is no %s — useradd --system --no-create-home "
 		    "--shell /usr/sbin/nologin %s",
 		    name, name);
 	else if (pw->pw_uid == 0 || pw->pw_gid == 0)
-		say(all, false, what, "%s is root — make one of its own", name);
+		check_say(
+		    all, false, what, "%s is root — make one of its own", name);
 	else
-		say(all, true, what, "%s, uid %u, gid %u", name, pw->pw_uid,
-		    pw->pw_gid);
+		check_say(all, true, what, "%s, uid %u, gid %u", name,
+		    pw->pw_uid, pw->pw_gid);
 }
 
 static void
@@ -82,16 +80,16 @@ check_users(bool *all, const struct conf *c)
 {
 	const struct group *gr = getgrnam(c->socket_group);
 
+	/* The host's lines tell of run_user. */
 	check_user(all, "user of payments", c->user);
-	check_user(all, "user of programs", c->run_user);
 	if (gr == NULL)
-		say(all, false, "socket group",
+		check_say(all, false, "socket group",
 		    "there is no %s — install the web server, or set "
 		    "socket_group to its group",
 		    c->socket_group);
 	else
-		say(all, true, "socket group", "%s, gid %u", c->socket_group,
-		    gr->gr_gid);
+		check_say(all, true, "socket group", "%s, gid %u",
+		    c->socket_group, gr->gr_gid);
 }
 
 /* One thing accepted, and one facilitator that is to settle it. */
@@ -102,22 +100,23 @@ check_offer(bool *all, struct facilitator *fc, const struct accept *a)
 	const char *v1 = x402_v1_name(a->network);
 
 	if (!facilitator_offers(fc, 2, SCHEME, a->network, NULL))
-		say(all, false, "facilitator",
+		check_say(all, false, "facilitator",
 		    "%s offers no x402 v2 %s on %s — choose another network "
 		    "or facilitator",
 		    conf->url, SCHEME, a->network);
 	else
-		say(all, true, "facilitator", "%s offers x402 v2 %s on %s",
-		    conf->url, SCHEME, a->network);
+		check_say(all, true, "facilitator",
+		    "%s offers x402 v2 %s on %s", conf->url, SCHEME,
+		    a->network);
 	/* Old clients: only where the network had a name in v1, and one that
 	 * goes without still sells. */
 	if (v1 == NULL)
 		return;
 	if (facilitator_offers(fc, 1, SCHEME, v1, NULL))
-		say(all, true, "facilitator", "%s offers x402 v1 %s on %s",
-		    conf->url, SCHEME, v1);
+		check_say(all, true, "facilitator",
+		    "%s offers x402 v1 %s on %s", conf->url, SCHEME, v1);
 	else
-		say(all, true, "facilitator",
+		check_say(all, true, "facilitator",
 		    "%s offers no x402 v1 %s on %s: clients of version 1 "
 		    "cannot pay",
 		    conf->url, SCHEME, v1);
@@ -129,7 +128,7 @@ check_facilitator(bool *all, struct facilitator *fc, const struct site *s)
 	struct fault why = { .st = ST_OK };
 
 	if (facilitator_refresh(fc, &why) != ST_OK) {
-		say(all, false, "facilitator", "%s cannot be asked: %s",
+		check_say(all, false, "facilitator", "%s cannot be asked: %s",
 		    facilitator_conf(fc)->url, why.message);
 		return;
 	}
@@ -165,26 +164,26 @@ check_place(bool *all, const struct conf *c, struct sites *sites,
 	OWN_SITE struct sites_loan loan = { .from = NULL };
 
 	if (p->socket != NULL && strcmp(p->socket, c->listen) != 0) {
-		say(all, true, "site", "%s: is another daemon's, at %s",
+		check_say(all, true, "site", "%s: is another daemon's, at %s",
 		    p->name, p->socket);
 		return;
 	}
 	if (p->unknown != NULL) {
-		say(all, false, "site", "%s: %s — write constants", p->name,
-		    p->unknown);
+		check_say(all, false, "site", "%s: %s — write constants",
+		    p->name, p->unknown);
 		return;
 	}
 	if (sites_with(&loan, sites, &p->params, p->name) != ST_OK) {
-		say(all, false, "site", "%s: its settings are too long",
+		check_say(all, false, "site", "%s: its settings are too long",
 		    p->name);
 		return;
 	}
 	if (loan.site->broken.st != ST_OK) {
-		say(all, false, "site", "%s: %s", p->name,
+		check_say(all, false, "site", "%s: %s", p->name,
 		    loan.site->broken.message);
 		return;
 	}
-	say(all, true, "site", "%s: %s, paid to %s on %s", p->name,
+	check_say(all, true, "site", "%s: %s, paid to %s on %s", p->name,
 	    loan.site->conf.public_url, loan.site->accepts[0].pay_to,
 	    loan.site->accepts[0].network);
 	check_facilitators(all, c, sites, loan.site, asked);
@@ -198,7 +197,7 @@ check_places(bool *all, const struct conf *c, struct sites *sites,
 	struct fault f = { .st = ST_OK };
 
 	if (places_load(&places, web, &f) != ST_OK)
-		say(all, false, "web server", "%s", f.message);
+		check_say(all, false, "web server", "%s", f.message);
 	for (size_t i = 0; i < places.n; i++)
 		check_place(all, c, sites, &places.at[i], asked);
 	places_free(&places);
@@ -219,11 +218,11 @@ check_sites(bool *all, const struct conf *c, const char *web)
 		return;
 	if (sites_open(&sites, c, NULL) != ST_OK ||
 	    sites_default(&s, sites) != ST_OK) {
-		say(all, false, "facilitator",
+		check_say(all, false, "facilitator",
 		    "its settings cannot be used (see above)");
 	} else {
 		if (s->broken.st != ST_OK)
-			say(all, false, "site", "%s", s->broken.message);
+			check_say(all, false, "site", "%s", s->broken.message);
 		else
 			check_facilitators(all, c, sites, s, asked);
 		check_places(all, c, sites, web, asked);
@@ -254,16 +253,17 @@ check_chains(bool *all, const struct conf *c)
 			st = chain_check(chain, io_now_ms() + CHAIN_WAIT_MS);
 		chain_close(chain);
 		if (st == ST_CONFLICT)
-			say(all, false, "chain",
+			check_say(all, false, "chain",
 			    "[chain:%s] rpc_url is another network's, not %s",
 			    n->name, network);
 		else if (st != ST_OK)
-			say(all, false, "chain",
+			check_say(all, false, "chain",
 			    "[chain:%s] the RPC of %s cannot be asked (%s) — "
 			    "is the URL right, can this host reach it?",
 			    n->name, network, status_name(st));
 		else
-			say(all, true, "chain", "%s can be read", network);
+			check_say(
+			    all, true, "chain", "%s can be read", network);
 	}
 }
 
@@ -299,11 +299,12 @@ check_all(const char *path, const char *web, char *const *environment)
 	bool all = true;
 
 	if (conf_load(&c, path, environment, &f) != ST_OK) {
-		say(&all, false, "settings", "%s", f.message);
+		check_say(&all, false, "settings", "%s", f.message);
 		return false;
 	}
 	check_settings(&all, c);
 	check_users(&all, c);
+	check_state(&all, c);
 	/* Its lines have been counted one by one. */
 	if (!host_check(c, host_line, &all))
 		all = false;

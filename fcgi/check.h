@@ -6,6 +6,11 @@
 
 struct conf;
 
+/* One line on stdout, "ok    WHAT: ..." or "FAIL  WHAT: ..."; *all becomes
+ * false with the second. */
+void check_say(bool *all, bool ok, const char *what, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+
 /* Judge the settings (file at path, or NULL; environment over it), the users,
  * the host, the sites in the web server's files (web as in places_load()) and
  * the facilitators, one line on stdout for each thing, a wrong one with its

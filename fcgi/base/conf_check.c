@@ -1,5 +1,6 @@
 #include "base/conf_check.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -106,6 +107,23 @@ check_asset_section(
 	return check_token(a, &at, f);
 }
 
+/* Is what is sent to url read by nobody on its way? */
+static bool
+private_url(const char *url)
+{
+	const char *host = url + strlen("http://");
+	size_t len;
+
+	if (strncmp(url, "https://", 8) == 0)
+		return true;
+	len = strcspn(host, ":/");
+	if (strncmp(host, "127.", 4) == 0)
+		return strspn(host, "0123456789.") == len;
+	return (len == 9 && strncmp(host, "localhost", len) == 0) ||
+	       strcmp(host, "[::1]") == 0 || strncmp(host, "[::1]:", 6) == 0 ||
+	       strncmp(host, "[::1]/", 6) == 0;
+}
+
 static enum status
 check_facilitator(
     const struct conf *c, const struct conf_facilitator *n, struct fault *f)
@@ -117,6 +135,13 @@ check_facilitator(
 		return fault_set(f, ST_FORMAT,
 		    "[facilitator:%s] has both auth_header_file and "
 		    "cdp_key_file: one of them",
+		    n->name);
+	if ((n->auth_header_file != NULL || n->cdp_key_file != NULL) &&
+	    !private_url(n->url))
+		return fault_set(f, ST_FORMAT,
+		    "[facilitator:%s] url must be https:// where there is an "
+		    "auth_header_file or a cdp_key_file: the secret would be "
+		    "sent in clear",
 		    n->name);
 	if (n->fallback != NULL &&
 	    (strcmp(n->fallback, n->name) == 0 ||
@@ -357,67 +382,90 @@ conf_check_site(
 				  : check_own_asset(c, s, f);
 }
 
-static enum status
-missing(const char *key, struct fault *f)
+/* What is not set, all of it, so that nobody has to mend one after the other.
+ */
+struct lack {
+	size_t n;
+	char text[320];
+};
+
+static void lacks(struct lack *l, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void
+lacks(struct lack *l, const char *fmt, ...)
 {
-	return fault_set(f, ST_FORMAT, "[site] %s (%s) is not set", key,
-	    conf_table_key(CONF_TABLE_SITE, key)->env);
+	size_t at = strlen(l->text);
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (l->n++ > 0 && at + 2 < sizeof(l->text)) {
+		memcpy(l->text + at, ", ", 3);
+		at += 2;
+	}
+	(void)vsnprintf(l->text + at, sizeof(l->text) - at, fmt, ap);
+	va_end(ap);
+}
+
+static void
+lacks_key(struct lack *l, const void *value, const char *key)
+{
+	if (value == NULL)
+		lacks(l, "[site] %s (%s)", key,
+		    conf_table_key(CONF_TABLE_SITE, key)->env);
 }
 
 /* Where does the money of each accepted asset go, and who settles it? */
-static enum status
+static void
 complete_accepts(
-    const struct conf *c, const struct conf_site *s, struct fault *f)
+    struct lack *l, const struct conf *c, const struct conf_site *s)
 {
 	for (size_t i = 0; s->accepts[i] != NULL; i++) {
 		const struct conf_asset *a = conf_asset(c, s->accepts[i]);
 
 		if (a == NULL)
-			return ST_BUG;
+			continue; /* conf_check_site() has refused it */
 		if (a->pay_to == NULL && s->pay_to == NULL)
-			return fault_set(f, ST_FORMAT,
-			    "[asset:%s] pay_to is not set", a->name);
+			lacks(l, "[asset:%s] pay_to", a->name);
 		if (a->facilitator == NULL &&
 		    conf_facilitator(c, s->facilitator) == NULL)
-			return fault_set(f, ST_FORMAT,
-			    "[asset:%s] facilitator is not set", a->name);
+			lacks(l, "[asset:%s] facilitator", a->name);
 	}
-	return ST_OK;
 }
 
-static enum status
+static void
 complete_own_asset(
-    const struct conf *c, const struct conf_site *s, struct fault *f)
+    struct lack *l, const struct conf *c, const struct conf_site *s)
 {
-	if (s->network == NULL)
-		return missing("network", f);
-	if (s->asset == NULL)
-		return missing("asset", f);
 	/* Only a typed signature is over them. */
-	if (s->asset_name == NULL && strncmp(s->network, "eip155:", 7) == 0)
-		return missing("asset_name", f);
-	if (s->asset_version == NULL && strncmp(s->network, "eip155:", 7) == 0)
-		return missing("asset_version", f);
-	if (s->pay_to == NULL)
-		return missing("pay_to", f);
+	bool typed =
+	    s->network == NULL || strncmp(s->network, "eip155:", 7) == 0;
+
+	lacks_key(l, s->network, "network");
+	lacks_key(l, s->asset, "asset");
+	if (typed)
+		lacks_key(l, s->asset_name, "asset_name");
+	if (typed)
+		lacks_key(l, s->asset_version, "asset_version");
+	lacks_key(l, s->pay_to, "pay_to");
 	if (conf_facilitator(c, s->facilitator) == NULL)
-		return fault_set(f, ST_FORMAT,
-		    "[facilitator:%s] url (TOLLBOX_FACILITATOR_URL) is not set",
+		lacks(l, "[facilitator:%s] url (TOLLBOX_FACILITATOR_URL)",
 		    s->facilitator);
-	return ST_OK;
 }
 
 enum status
 conf_check_complete(const struct conf *c, struct fault *f)
 {
-	enum status st;
+	struct lack l = { .n = 0 };
 
-	if (c->site.public_url == NULL)
-		return missing("public_url", f);
-	st = c->site.accepts != NULL ? complete_accepts(c, &c->site, f)
-				     : complete_own_asset(c, &c->site, f);
-	if (st != ST_OK)
-		return st;
+	lacks_key(&l, c->site.public_url, "public_url");
+	if (c->site.accepts != NULL)
+		complete_accepts(&l, c, &c->site);
+	else
+		complete_own_asset(&l, c, &c->site);
+	if (l.n > 0)
+		return fault_set(f, ST_FORMAT, "%s %s not set", l.text,
+		    l.n == 1 ? "is" : "are");
 	if (c->n_runtimes == 0)
 		return fault_set(f, ST_FORMAT,
 		    "[sandbox] runtimes_dir (TOLLBOX_RUNTIMES_DIR): no runtime "

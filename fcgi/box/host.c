@@ -134,7 +134,7 @@ check_user(struct check *k)
 	}
 	k->uid = pw->pw_uid;
 	k->gid = pw->pw_gid;
-	if (k->uid == 0) {
+	if (k->uid == 0 || k->gid == 0) {
 		say(k, "run user", false,
 		    "%s is root, whom no process limit binds: set run_user in "
 		    "[service] to a user of its own",

@@ -10,7 +10,7 @@ export default async function told(test, world) {
   chmodSync(folder, 0o755);
   const file = join(folder, "tollbox.ini");
   const parts = join(dirname(world.stack.ca), "lib");
-  const settings = ({ state = "none", payTo = "0x209693Bc6afc0C5328bA36FaF03C514EF312287C", facilitator = "" }) => `
+  const settings = ({ state = "none", payTo = "0x209693Bc6afc0C5328bA36FaF03C514EF312287C", facilitator = "", url = "https://facilitator.example.com" }) => `
 [service]
 name = told
 state_dir = ${join(folder, state)}
@@ -25,7 +25,7 @@ asset = 0x036CbD53842c5426634e7929541eC2318f3dCF7e
 asset_name = USDC
 asset_version = 2
 [facilitator:default]
-url = https://facilitator.example.com
+url = ${url}
 ${facilitator}
 `;
 
@@ -62,6 +62,51 @@ ${facilitator}
       rmSync(secret);
       writeFileSync(secret, "Authorization: Bearer told\n", { mode: 0o600 });
       assert.equal(dry(what).status, 0);
+    });
+
+    await test("a secret is not sent in clear: plain http to another host is refused with it", () => {
+      const secret = join(folder, "auth");
+      for (const [url, ok] of [["http://facilitator.example.com", false], ["http://127.0.0.1.example.com", false], ["http://localhost.example.com", false], ["http://10.0.0.1", false], ["http://127.0.0.1:4", true], ["http://localhost:4/x", true], ["http://[::1]:4", true]]) {
+        const { status, stderr } = dry({ url, facilitator: `auth_header_file = ${secret}` });
+        assert.equal(status, ok ? 0 : 1, `${url}: ${stderr}`);
+        assert.ok(ok || /\[facilitator:default\] url must be https:\/\/ .* in clear/.test(stderr), stderr);
+        assert.equal(dry({ url }).status, 0, "without a secret it may be");
+      }
+    });
+
+    await test("all that is not set is told at once", () => {
+      const bare = join(folder, "bare.ini");
+      writeFileSync(bare, `[sandbox]\ninit = ${parts}/sandbox-init\nruntimes_dir = ${parts}/runtimes\n`);
+      const { status, stderr } = spawnSync(program, ["serve", "-n", "-c", bare], { encoding: "utf8" });
+      assert.equal(status, 1);
+      for (const name of ["PUBLIC_URL", "NETWORK", "ASSET", "ASSET_NAME", "ASSET_VERSION", "PAY_TO", "FACILITATOR_URL"]) {
+        assert.ok(stderr.includes(`(TOLLBOX_${name})`), `${name}: ${stderr}`);
+      }
+      assert.match(stderr, /err: \[site\] public_url .* are not set\n$/);
+    });
+
+    await test("check tells of state folder, keys and room, and of the run user once", () => {
+      const lines = (what) => tollbox(what, "check").stdout.split("\n");
+      const of = (list, word) => list.filter((line) => line.slice(6).startsWith(`${word}: `));
+      assert.match(of(lines({}), "state")[0], /^ok .*none is not there yet: the first start makes it$/);
+      const state = join(folder, "looked-at");
+      mkdirSync(join(state, "keys"), { recursive: true, mode: 0o700 });
+      for (const name of ["receipts.pem", "offers.pem"]) {
+        writeFileSync(join(state, "keys", name), "", { mode: 0o600 });
+      }
+      execFileSync("chown", ["-R", "tollbox:tollbox", state]);
+      const good = lines({ state: "looked-at" });
+      assert.match(of(good, "state")[0], /^ok .*looked-at, mode 700$/);
+      assert.match(of(good, "disk")[0], /^ok .*\d+ MiB are left in .*; answers may take 1024 MiB/);
+      assert.deepEqual(of(good, "signing key").map((line) => /^ok .*keys\/(receipts|offers)\.pem, mode 600$/.test(line)), [true, true]);
+      assert.equal(good.filter((line) => /tollbox-run, uid/.test(line)).length, 1);
+      chmodSync(state, 0o755);
+      chmodSync(join(state, "keys", "offers.pem"), 0o640);
+      execFileSync("chown", ["nobody", join(state, "keys", "receipts.pem")]);
+      const bad = lines({ state: "looked-at" });
+      assert.match(of(bad, "state")[0], /^FAIL .*can be used by others \(mode 755\) — chmod 700$/);
+      assert.match(of(bad, "signing key")[0], /^FAIL .*receipts\.pem is uid \d+'s — chown it to tollbox/);
+      assert.match(of(bad, "signing key")[1], /^FAIL .*offers\.pem can be used by others \(mode 640\) — chmod 600$/);
     });
 
     await test("before the first start there is no ledger and no key, and that is what the commands say", () => {

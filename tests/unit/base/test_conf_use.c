@@ -263,7 +263,8 @@ test_secrets(void **state)
 	(void)state;
 	snprintf(path, sizeof(path), "%s/auth", dir);
 	snprintf(text, sizeof(text),
-	    "[facilitator:default]\nurl=http://a\nauth_header_file=%s\n", path);
+	    "[facilitator:default]\nurl=https://a\nauth_header_file=%s\n",
+	    path);
 	c = good(text, NULL);
 	assert_int_equal(conf_secrets(c, &f), ST_IO);
 	assert_non_null(strstr(f.message, path));
@@ -303,7 +304,7 @@ test_cdp_secret(void **state)
 	(void)state;
 	snprintf(path, sizeof(path), "%s/key", dir);
 	snprintf(text, sizeof(text),
-	    "[facilitator:default]\nurl=http://a\ncdp_key_file=%s\n", path);
+	    "[facilitator:default]\nurl=https://a\ncdp_key_file=%s\n", path);
 	write_file(path, key, strlen(key));
 	c = good(text, NULL);
 	assert_int_equal(chmod(path, 0604), 0);
