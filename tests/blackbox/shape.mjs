@@ -25,7 +25,7 @@ export const LIMIT_MEMBERS = ["maxMemoryBytes", "maxOutputBytes", "timeoutMs", "
 const PRICES = { 1000: ["small", "$0.0010", 0.001], 5000: ["medium", "$0.0050", 0.005], 20000: ["large", "$0.0200", 0.02] };
 
 /** What api.md section 7 says of each code: HTTP status and category. */
-const CODES = {
+export const CODES = {
   REQUEST_MALFORMED: [400, "invalid_request"],
   SANDBOX_INVALID_REQUEST: [400, "invalid_request"],
   RUNTIME_RESERVED_FILE_PATH: [400, "invalid_request"],
