@@ -347,6 +347,7 @@ const MCP = [
   ["9", "requestDigest is that of {arguments, name}", after(toolHello, rpc("tools/call", { arguments: { source: HELLO.source, runtime: HELLO.runtime }, name: "execute" })), { status: 200, headers: { "idempotency-replayed": "true" } }],
 ];
 
+const lostOnce = { ...bash("sleep 1.03125"), losses: 1 };
 const INDETERMINATE = "PAYMENT_SETTLEMENT_INDETERMINATE";
 /** Those that need a fault: of the facilitator, of our own sandbox, or of the settings. Each is sent alone. */
 const FAULTS = [
@@ -354,8 +355,8 @@ const FAULTS = [
   [`7 ${INDETERMINATE}`, "the facilitator's answer is lost", paid({ ...HELLO, stdin: "lost" }, {}, { facilitator: "reset-before" }), INDETERMINATE],
   ["7 PAYMENT_FACILITATOR_UNAVAILABLE", "the facilitator turns us away", paid({ ...HELLO, stdin: "away" }, {}, { facilitator: { mode: "status", code: 403 } }), "PAYMENT_FACILITATOR_UNAVAILABLE"],
   ["7 SERVICE_INTERNAL_FAILURE", "the site's settings are wrong", unpaid(HELLO, { site: "broken" }), "SERVICE_INTERNAL_FAILURE"],
-  ["7 SANDBOX_UNAVAILABLE", "the sandboxes are gone in mid-run", { ...bash("sleep 1.03125"), losses: 1 }, "SANDBOX_UNAVAILABLE"],
-  ["7 SANDBOX_SETUP_FAILED", "three starts were lost", { ...bash("sleep 1.0625"), losses: 3 }, "SANDBOX_SETUP_FAILED"],
+  ["7 SANDBOX_UNAVAILABLE", "the sandboxes are gone in mid-run", lostOnce, "SANDBOX_UNAVAILABLE"],
+  ["7 SANDBOX_SETUP_FAILED", "the same again: all three starts were lost", after(lostOnce, { ...lostOnce, pay: undefined, losses: 2 }), "SANDBOX_SETUP_FAILED"],
 ];
 
 const rows = (list, more = {}) => list.map(([at, says, request, wanted]) => ({ at, says, request, wanted: typeof wanted === "object" ? wanted : typeof wanted === "number" ? { status: wanted } : { code: wanted }, ...more }));
