@@ -1,8 +1,6 @@
 // Sends the requests of conformance.mjs through one web server, each once, and judges what came.
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { privateKeyToAccount } from "../devnet/node_modules/viem/_esm/accounts/index.js";
-import { randomNonce } from "../devnet/client.mjs";
 import { decodeHeader } from "../devnet/fetch.mjs";
 import { receiptHolds } from "../harness/receipts.mjs";
 import { assertCommon, assertRefused, assertRun, members } from "./shape.mjs";
@@ -59,10 +57,8 @@ export function createAsker(world, base, sites) {
     if (pay.raw !== undefined) {
       return { payment: { "PAYMENT-SIGNATURE": pay.raw } };
     }
-    const { poor, ...more } = pay;
-    const key = randomNonce();
-    const payer = poor ? { privateKey: key, address: privateKeyToAccount(key).address } : world.nextPayer();
-    return { payer, payment: await world.payment({ payer, ...more }) };
+    const payer = world.nextPayer();
+    return { payer, payment: await world.payment({ payer, ...pay }) };
   }
 
   async function send(request) {
