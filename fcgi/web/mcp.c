@@ -238,9 +238,10 @@ take_arguments(struct call *c, const char *name, struct fault *f)
 	return ST_OK;
 }
 
-/* The answer of the tool, as JSON or as the last event of what was begun. */
+/* The answer of the tool, as JSON or as the last event of what was begun. What
+ * it is made from is not needed while the reader takes it. */
 static void
-tell(struct call *c, const struct http_reply *http, bool paid, bool v1)
+tell(struct call *c, struct http_reply *http, bool paid, bool v1)
 {
 	static const char replayed[] = "Idempotency-Replayed: true";
 	struct outlet *live = http_outlet(c->q);
@@ -260,8 +261,10 @@ tell(struct call *c, const struct http_reply *http, bool paid, bool v1)
 	else
 		mcp_result_put_free(&a->body, http);
 	mcp_message_close(&a->body);
+	buf_free(&http->body);
 	if (live == NULL)
 		return;
+	live->held = a->body.len;
 	if (buf_status(&a->body) != ST_OK) {
 		live->gone = true;
 		return;

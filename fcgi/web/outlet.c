@@ -22,24 +22,53 @@
 static struct {
 	pthread_mutex_t lock;
 	struct outlet *first;
-	size_t n; /* less those that were cut */
+	/* Less those that were cut: */
+	size_t n;
+	size_t held;
 } waiting = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* The one that has stood still for longest must go; its own thread sees it. */
+/* What a small answer takes is that of any thread: to cut it frees nothing. */
+static size_t
+weight(const struct outlet *o)
+{
+	return o->held < PENDING_BYTES ? 0 : o->held;
+}
+
 static void
-cut_slowest(void)
+uncount(const struct outlet *o)
+{
+	waiting.n--;
+	waiting.held -= weight(o);
+}
+
+/* The one that has stood still for longest, of those that weigh least or more,
+ * must go; its own thread sees it. False: none has for long enough. */
+static bool
+cut_slowest(size_t least)
 {
 	struct outlet *slowest = NULL;
 
 	for (struct outlet *o = waiting.first; o != NULL; o = o->next)
-		if (!o->cut &&
+		if (!o->cut && weight(o) >= least &&
 		    (slowest == NULL || o->moved_ms < slowest->moved_ms))
 			slowest = o;
 	if (slowest == NULL || io_now_ms() - slowest->moved_ms < OUTLET_CUT_MS)
-		return;
+		return false;
 	slowest->cut = true;
-	waiting.n--;
+	uncount(slowest);
 	(void)shutdown(slowest->fd, SHUT_RDWR);
+	return true;
+}
+
+/* For one more of that weight. */
+static void
+make_room(size_t more)
+{
+	if (waiting.n >= OUTLET_WAITING)
+		(void)cut_slowest(0);
+	while (more > 0 && waiting.held + more > OUTLET_BYTES)
+		if (!cut_slowest(1))
+			break;
 }
 
 /* o's reader is slow just now. As long as o is in the list its descriptor is
@@ -48,13 +77,13 @@ static void
 wait_begins(struct outlet *o)
 {
 	pthread_mutex_lock(&waiting.lock);
-	if (waiting.n >= OUTLET_WAITING)
-		cut_slowest();
+	make_room(weight(o));
 	o->cut = false;
 	o->moved_ms = io_now_ms();
 	o->next = waiting.first;
 	waiting.first = o;
 	waiting.n++;
+	waiting.held += weight(o);
 	pthread_mutex_unlock(&waiting.lock);
 }
 
@@ -75,7 +104,8 @@ wait_ends(struct outlet *o)
 	while (*at != o)
 		at = &(*at)->next;
 	*at = o->next;
-	waiting.n -= o->cut ? 0 : 1;
+	if (!o->cut)
+		uncount(o);
 	pthread_mutex_unlock(&waiting.lock);
 }
 
@@ -84,6 +114,7 @@ outlet_open(struct outlet *o, int fd, uint16_t id)
 {
 	o->fd = fd;
 	o->id = id;
+	o->held = 0;
 	o->gone = false;
 	o->sent = 0;
 	buf_init(&o->pending, PENDING_BYTES);
@@ -189,6 +220,8 @@ outlet_send(struct outlet *o, const void *data, size_t len, int64_t deadline_ms)
 	bool listed = false;
 	bool all;
 
+	if (o->held < len)
+		o->held = len;
 	do {
 		size_t n = len < PIECE_BYTES ? len : PIECE_BYTES;
 

@@ -17,11 +17,13 @@
 #define OUTLET_STALL_MS 10000
 #define OUTLET_DRAIN_MS 60000
 
-/* How many may wait for their readers at a time. When one more comes, the one
- * whose reader has taken nothing for longest is cut off, if that is
+/* How many may wait for their readers at a time, and how much memory their
+ * answers may take meanwhile. When one comes that is too many or too much, the
+ * one whose reader has taken nothing for longest is cut off, if that is
  * OUTLET_CUT_MS or more: its answer is kept and can be had again, and a thread
- * is free for who reads. */
+ * or memory is free for who reads. */
 #define OUTLET_WAITING 32
+#define OUTLET_BYTES ((size_t)256 << 20)
 #define OUTLET_CUT_MS 200
 
 struct outlet {
@@ -30,6 +32,9 @@ struct outlet {
 	int64_t moved_ms; /* when its reader took something */
 	int fd;		  /* borrowed */
 	uint16_t id;
+	/* Of the answer that its thread keeps while it waits; to be set by who
+	 * lets it wait, where it is more than what outlet_send() is given. */
+	size_t held;
 	bool gone;	    /* the web server is, or takes nothing more */
 	struct buf pending; /* records */
 	size_t sent;	    /* of pending */

@@ -329,6 +329,7 @@ stream_result(struct stream *s, const uint32_t lost[2], const struct buf *json)
 	OWN_BUF struct buf edge;
 
 	buf_init(&edge, 256);
+	s->out->held = json->len;
 	tell_rest(s, lost, deadline);
 	if (s->form == STREAM_PROGRESS)
 		return;

@@ -200,6 +200,7 @@ struct reader {
 	struct outlet o;
 	int peer;
 	_Atomic int whole; /* -1: it is still being sent */
+	bool joined;
 };
 
 static void *
@@ -216,14 +217,16 @@ send_much(void *arg)
 }
 
 static void
-start_reader(struct reader *r)
+start_reader(struct reader *r, size_t held)
 {
 	int pair[2];
 
 	assert_int_equal(
 	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
 	outlet_open(&r->o, pair[0], ID);
+	r->o.held = held;
 	r->peer = pair[1];
+	r->joined = false;
 	atomic_store(&r->whole, -1);
 	assert_int_equal(pthread_create(&r->thread, NULL, send_much, r), 0);
 	/* Full to the brim: from here on it waits. */
@@ -232,6 +235,56 @@ start_reader(struct reader *r)
 		usleep(20000);
 		assert_int_equal(ioctl(r->peer, FIONREAD, &queued), 0);
 	}
+}
+
+/* Let it go on, and see how it ended. */
+static void
+end_reader(struct reader *r, int whole)
+{
+	char block[65536];
+
+	while (atomic_load(&r->whole) == -1)
+		while (recv(r->peer, block, sizeof(block), MSG_DONTWAIT) > 0)
+			;
+	if (!r->joined)
+		pthread_join(r->thread, NULL);
+	assert_int_equal(atomic_load(&r->whole), whole);
+	outlet_free(&r->o);
+	close(r->o.fd);
+	close(r->peer);
+}
+
+/* Few who wait, with answers that are too much for the memory: it is the same,
+ * and who holds little is left alone. */
+static void
+the_slowest_makes_memory(void **state)
+{
+	static const size_t held[] = { 0, OUTLET_BYTES / 2, OUTLET_BYTES / 4,
+		OUTLET_BYTES / 4, OUTLET_BYTES / 4, OUTLET_BYTES / 2 };
+	static const int whole[] = { 1, 0, 0, 1, 1, 1 };
+	static struct reader r[6];
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++)
+		start_reader(&r[i], held[i]);
+	/* All of them have stood still for long enough to be cut. */
+	usleep(OUTLET_CUT_MS * 1000);
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(atomic_load(&r[i].whole), -1);
+	/* One is enough for the first that is too much. */
+	start_reader(&r[4], held[4]);
+	pthread_join(r[1].thread, NULL);
+	r[1].joined = true;
+	for (size_t i = 0; i < 5; i++)
+		assert_int_equal(atomic_load(&r[i].whole), i == 1 ? 0 : -1);
+	start_reader(&r[5], held[5]);
+	for (size_t i = 0; i < 6; i++)
+		end_reader(&r[i], whole[i]);
+	/* Nobody waits: there is room for all of it again. */
+	start_reader(&r[0], OUTLET_BYTES / 2);
+	start_reader(&r[1], OUTLET_BYTES / 2);
+	end_reader(&r[0], 1);
+	end_reader(&r[1], 1);
 }
 
 /* One more than may wait: who has taken nothing for longest is cut off, those
@@ -246,7 +299,7 @@ the_slowest_makes_room(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < n; i++)
-		start_reader(&r[i]);
+		start_reader(&r[i], 0);
 	/* The first two, which have stood still for some hundred milliseconds.
 	 */
 	for (size_t i = 0; i < 2; i++)
@@ -282,6 +335,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(drain_in_time, setup, teardown),
 		cmocka_unit_test_setup_teardown(too_much, setup, teardown),
 		cmocka_unit_test(the_slowest_makes_room),
+		cmocka_unit_test(the_slowest_makes_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
