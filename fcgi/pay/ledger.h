@@ -218,7 +218,7 @@ enum status ledger_given_up(struct ledger *l, const char *identity, int http,
 /* Delete answers older than answer_age_s (rows stay), and rows that can go:
  * FAILED ones past valid_before + margin, DONE ones past that and
  * answer_age_s, UNKNOWN ones LEDGER_UNKNOWN_KEEP_S past it (logged). Whatever
- * is owed stays. Payers go after LEDGER_PAYER_KEEP_S. */
+ * is owed stays. Payers who are owed nothing go after LEDGER_PAYER_KEEP_S. */
 enum status ledger_expire(struct ledger *l, uint64_t now, uint64_t answer_age_s)
     __attribute__((warn_unused_result));
 

@@ -151,10 +151,12 @@ static const char *const text[LEDGER_SQL_MAX] = {
 	    " WHERE state = 3 AND " END " < ?1"
 	    " LIMIT " TEXT(LEDGER_SQL_EXPIRE_STEP) ")",
 
-	/* ?1 seen before this */
+	/* ?1 seen before this. Who is owed a run stays: its answer, when it
+	 * comes, is counted for him, and taken off again later. */
 	[LEDGER_SQL_EXPIRE_PAYERS] =
 	    "DELETE FROM payers WHERE payer IN (SELECT payer FROM payers"
-	    " WHERE seen < ?1 AND bytes = 0"
+	    " WHERE seen < ?1 AND bytes = 0 AND payer NOT IN"
+	    " (SELECT payer FROM payments WHERE state IN (5, 6))"
 	    " LIMIT " TEXT(LEDGER_SQL_EXPIRE_STEP) ")",
 
 	[LEDGER_SQL_LOST_CLAIMS] = "DELETE FROM payments WHERE state = 1",

@@ -393,6 +393,14 @@ assert_payer(struct ledger *l, const char *payer, bool good, uint64_t bytes)
 }
 
 static void
+finish(struct ledger *l, const char *identity)
+{
+	assert_int_equal(ledger_running(l, identity), ST_OK);
+	assert_int_equal(
+	    ledger_done(l, identity, 200, "A: 1\n", "x", 1), ST_OK);
+}
+
+static void
 payers_are_remembered(void **state)
 {
 	struct store *s = *state;
@@ -433,6 +441,15 @@ payers_are_remembered(void **state)
 	assert_int_equal(
 	    ledger_expire(s->l, now + LEDGER_PAYER_KEEP_S - 60, 86400), ST_OK);
 	assert_payer(s->l, PAYER, true, 0);
+	/* As long as somebody is owed a run, so that its answer, when it
+	 * comes, is counted, and taken off again. */
+	assert_int_equal(
+	    ledger_expire(s->l, now + LEDGER_PAYER_KEEP_S + 60, 86400), ST_OK);
+	assert_payer(s->l, PAYER, true, 0);
+	finish(s->l, "a");
+	assert_payer(s->l, PAYER, true, 6);
+	finish(s->l, "unsure");
+	assert_payer(s->l, PAYER, true, 12);
 	assert_int_equal(
 	    ledger_expire(s->l, now + LEDGER_PAYER_KEEP_S + 60, 86400), ST_OK);
 	assert_payer(s->l, PAYER, false, 0);
