@@ -21,10 +21,12 @@ struct flight {
 	struct entry *entries;
 	size_t waiting;
 	size_t max_waiting;
+	uint64_t held; /* by all who wait */
+	uint64_t max_held;
 };
 
 enum status
-flight_open(struct flight **out, size_t max_waiting)
+flight_open(struct flight **out, size_t max_waiting, uint64_t max_held)
 {
 	struct flight *f = calloc(1, sizeof(*f));
 
@@ -32,6 +34,7 @@ flight_open(struct flight **out, size_t max_waiting)
 	if (f == NULL)
 		return ST_NOMEM;
 	f->max_waiting = max_waiting;
+	f->max_held = max_held;
 	pthread_mutex_init(&f->lock, NULL);
 	return ST_OK;
 }
@@ -100,8 +103,16 @@ full(const struct flight *f, const struct entry *e)
 	       e->waiting >= f->max_waiting / keys;
 }
 
+/* To wait for a run of one's own costs nothing more, so that large bodies which
+ * wait must not take all of the budget from those that could be worked on. */
+static bool
+too_much(const struct flight *f, uint64_t held)
+{
+	return held > 0 && f->held + held > f->max_held;
+}
+
 enum status
-flight_enter(struct flight *f, const char *key, uint64_t wait_ms)
+flight_enter(struct flight *f, const char *key, uint64_t wait_ms, uint64_t held)
 {
 	struct timespec until;
 	struct entry *e;
@@ -116,9 +127,10 @@ flight_enter(struct flight *f, const char *key, uint64_t wait_ms)
 		return ST_NOMEM;
 	}
 	e->users++;
-	if (e->taken && full(f, e))
+	if (e->taken && (full(f, e) || too_much(f, held)))
 		st = ST_SERVICE_BUSY;
 	f->waiting++;
+	f->held += held;
 	e->waiting++;
 	while (st == ST_OK && e->taken)
 		if (pthread_cond_timedwait(&e->freed, &f->lock, &until) ==
@@ -126,6 +138,7 @@ flight_enter(struct flight *f, const char *key, uint64_t wait_ms)
 		    e->taken)
 			st = ST_SERVICE_BUSY;
 	f->waiting--;
+	f->held -= held;
 	e->waiting--;
 	if (st == ST_OK)
 		e->taken = true;

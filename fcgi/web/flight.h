@@ -19,16 +19,17 @@ struct flight;
 
 /* At most max_waiting threads wait at once, over all keys, and for one of them
  * at most its even share of these, with one key to come: half, if it is the
- * only one. */
-enum status flight_open(struct flight **out, size_t max_waiting)
-    __attribute__((warn_unused_result));
+ * only one. And at most max_held bytes of large bodies wait with them. */
+enum status flight_open(struct flight **out, size_t max_waiting,
+    uint64_t max_held) __attribute__((warn_unused_result));
 void flight_close(struct flight *f);
 
-/* Become the one who works on key, waiting for whoever does now. ST_OK: call
- * flight_leave(). ST_SERVICE_BUSY: too many wait already, or wait_ms is over.
- * ST_NOMEM. */
-enum status flight_enter(struct flight *f, const char *key, uint64_t wait_ms)
-    __attribute__((warn_unused_result));
+/* Become the one who works on key, waiting for whoever does now; held: bytes of
+ * the budget of bodies that the caller keeps meanwhile. ST_OK: call
+ * flight_leave(). ST_SERVICE_BUSY: too many wait already, or with too much, or
+ * wait_ms is over. ST_NOMEM. */
+enum status flight_enter(struct flight *f, const char *key, uint64_t wait_ms,
+    uint64_t held) __attribute__((warn_unused_result));
 void flight_leave(struct flight *f, const char *key);
 
 #endif

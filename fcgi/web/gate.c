@@ -474,7 +474,8 @@ open_all(struct gate *g, const struct conf *c, int boxer)
 		st = reconcile_open(
 		    &g->ctx.reconcile, c, g->ctx.ledger, g->ctx.sites);
 	if (st == ST_OK)
-		st = flight_open(&g->ctx.flight, TWIN_THREADS);
+		st = flight_open(
+		    &g->ctx.flight, TWIN_THREADS, c->body_bytes / 2);
 	if (st == ST_OK)
 		st = quota_open(&g->ctx.quota, c, g->ctx.max_paying);
 	if (st == ST_OK)

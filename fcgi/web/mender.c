@@ -68,7 +68,8 @@ mend_next(struct mender *m)
 
 	if (st == ST_NOT_FOUND)
 		return LOOK_EVERY_S;
-	if (st == ST_OK && flight_enter(m->g->flight, identity, 0) == ST_OK) {
+	if (st == ST_OK &&
+	    flight_enter(m->g->flight, identity, 0, 0) == ST_OK) {
 		st = mend(m, identity);
 		flight_leave(m->g->flight, identity);
 	} else if (st == ST_OK) {

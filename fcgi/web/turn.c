@@ -11,7 +11,8 @@ turn_key(struct run *r)
 
 	if (!r->keyed)
 		return ST_OK;
-	st = flight_enter(r->g->flight, r->key_turn, FLIGHT_TWIN_WAIT_MS);
+	st = flight_enter(
+	    r->g->flight, r->key_turn, FLIGHT_TWIN_WAIT_MS, r->in.charged);
 	if (st != ST_OK)
 		return fault_set(&r->f, ST_SERVICE_BUSY,
 		    "too many requests wait for runs already under way");
@@ -65,8 +66,8 @@ turn_take(struct run *r)
 
 	ledger_row_free(&r->row);
 	r->row.state = LEDGER_STATE_MAX;
-	st = flight_enter(
-	    r->g->flight, buf_cstr(&r->identity), FLIGHT_TWIN_WAIT_MS);
+	st = flight_enter(r->g->flight, buf_cstr(&r->identity),
+	    FLIGHT_TWIN_WAIT_MS, r->in.charged);
 	if (st != ST_OK)
 		return fault_set(&r->f, ST_SERVICE_BUSY,
 		    "too many requests wait for runs already under way");

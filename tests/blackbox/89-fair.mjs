@@ -162,7 +162,7 @@ export default async function fair(test, world) {
     }
     assert.equal((await listPayments({ folder }, "owed")).length, 1);
     await stop();
-    await start("verify_rate = 1\n");
+    await start("verify_rate = 1\nbody_bytes = 32M\n");
     assert.equal((await send(medium)).json.stdout, "slept\n");
   });
 
@@ -236,6 +236,23 @@ export default async function fair(test, world) {
     assert.deepEqual(await good(), [[0]]);
     assert.equal((await send(await request(HELLO, { payer }))).status, 200);
     assert.deepEqual(await good(), [[1]]);
+  });
+
+  // ---- the budget of large bodies
+
+  await test("who waits for his own run with large bodies, without paying for them, leaves room for others' bodies", async () => {
+    const key = { "Idempotency-Key": randomBytes(24).toString("hex") };
+    const made = await request({ ...sleeper, source: sleeper.source.replace("1.875", "4.125") }, { payer: small.payer });
+    const run = send({ ...made, headers: { ...made.headers, ...key } });
+    await until("the program runs", () => processes().some(({ command }) => command.includes("sleep 4.125")), { everyMs: 5 });
+    const large = Buffer.alloc(8 << 20, " ");
+    const codes = [];
+    const twins = Array.from({ length: 4 }, async () => codes.push((await send({ body: large, headers: key })).status));
+    await until("half of the budget is left", () => codes.length === 2, { everyMs: 5 });
+    assert.equal((await send({ body: large })).status, 402, "another's body of that size is read");
+    await Promise.all(twins);
+    assert.deepEqual(codes, [503, 503, 402, 402]);
+    assert.equal((await run).json.stdout, "slept\n");
   });
 
   // ---- room for answers
