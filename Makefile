@@ -156,6 +156,7 @@ deps:
 	@tests/harness/deps.sh test
 
 #? make all          the programs, in build/
+#? make points       the same with fault points, for crash, in build/points/
 #? make unit         unit tests          make asan  the same under ASan+UBSan
 #? make lint         format, warnings, static analysis, structure
 lint:

@@ -57,6 +57,24 @@ check_settings(bool *all, struct conf *c)
 		check_say(all, false, "secret files", "%s", f.message);
 }
 
+/* What is shipped and cannot be sold here: no fault, and yet nothing that one
+ * should find out from callers. */
+static void
+check_dropped(bool *all, const struct conf *c)
+{
+	for (size_t i = 0;
+	     c->tiers_dropped != NULL && c->tiers_dropped[i] != NULL; i++)
+		check_say(all, true, "tier",
+		    "%s: is not sold, since a run of it can take more than "
+		    "memory_bytes",
+		    c->tiers_dropped[i]);
+	for (size_t i = 0;
+	     c->runtimes_dropped != NULL && c->runtimes_dropped[i] != NULL; i++)
+		check_say(all, true, "runtime",
+		    "%s: is not sold, since its program is not on this host",
+		    c->runtimes_dropped[i]);
+}
+
 static void
 check_user(bool *all, const char *what, const char *name)
 {
@@ -186,6 +204,11 @@ check_place(bool *all, const struct conf *c, struct sites *sites,
 	check_say(all, true, "site", "%s: %s, paid to %s on %s", p->name,
 	    loan.site->conf.public_url, loan.site->accepts[0].pay_to,
 	    loan.site->accepts[0].network);
+	if (!conf_private_url(loan.site->conf.public_url))
+		check_say(all, true, "site",
+		    "%s: is not https: who reads a payment on its way can "
+		    "fetch its answer, and receipts' keys cannot be looked up",
+		    p->name);
 	check_facilitators(all, c, sites, loan.site, asked);
 }
 
@@ -198,6 +221,10 @@ check_places(bool *all, const struct conf *c, struct sites *sites,
 
 	if (places_load(&places, web, &f) != ST_OK)
 		check_say(all, false, "web server", "%s", f.message);
+	else if (places.n == 0 && (web != NULL || geteuid() == 0))
+		check_say(all, true, "site",
+		    "none yet in the files of nginx and Apache — include "
+		    "tollbox.conf in a server block or virtual host");
 	for (size_t i = 0; i < places.n; i++)
 		check_place(all, c, sites, &places.at[i], asked);
 	places_free(&places);
@@ -308,6 +335,7 @@ check_all(const char *path, const char *web, char *const *environment)
 	/* Its lines have been counted one by one. */
 	if (!host_check(c, host_line, &all))
 		all = false;
+	check_dropped(&all, c);
 	check_sites(&all, c, web);
 	check_chains(&all, c);
 	conf_free(c);

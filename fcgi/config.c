@@ -20,6 +20,8 @@ put_place(struct buf *out, const struct conf *c, struct places_one *p)
 	if (p->socket != NULL && strcmp(p->socket, c->listen) != 0)
 		return;
 	buf_addf(out, "\n# %s\n", p->name);
+	if (p->unknown == NULL && p->params.text.len == 0)
+		buf_adds(out, "# sets nothing itself\n");
 	if (p->unknown != NULL) {
 		buf_addf(out, "# wrong: %s\n", p->unknown);
 		return;

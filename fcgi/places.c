@@ -111,8 +111,9 @@ ask(struct places *out, const char *program, const char *file,
 		return st;
 	if (st != ST_OK)
 		return fault_set(f, ST_IO,
-		    "%s %s fails, so what it serves is not known", program,
-		    argv[1]);
+		    "%s %s fails, so what it serves is not known — see what "
+		    "it says with -t",
+		    program, argv[1]);
 	return ST_OK;
 }
 

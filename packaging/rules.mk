@@ -60,6 +60,7 @@ install-files: all man
 	$(call keep,644,nginx/tollbox-site.conf,$(NGINXDIR)/tollbox-site.conf)
 	$(call keep,600,packaging/tollbox.conf,$(DESTDIR)/etc/tollbox/tollbox.conf)
 
+#? make install-files  the same without the users (DESTDIR=FOLDER)
 #? make uninstall    all of it but settings, web servers' files, users and the
 #?                   ledger
 uninstall:
@@ -73,6 +74,7 @@ uninstall:
 #? make deb          the Debian package, in build/deb/
 deb:
 	@tests/harness/deps.sh package
+	@rm -f $(B)/deb/tollbox*_* # so that tollbox_*.deb is one package
 	@packaging/deb.sh $(B)/deb
 
 #? make test-install the package in a clean Debian: installed, paid, upgraded,

@@ -285,3 +285,19 @@ conf_write(struct buf *out, const struct conf *c, enum conf_role role)
 			write_section(out, c, role, s, i);
 	}
 }
+
+bool
+conf_private_url(const char *url)
+{
+	const char *host = url + strlen("http://");
+	size_t len;
+
+	if (strncmp(url, "https://", 8) == 0)
+		return true;
+	len = strcspn(host, ":/");
+	if (strncmp(host, "127.", 4) == 0)
+		return strspn(host, "0123456789.") == len;
+	return (len == 9 && strncmp(host, "localhost", len) == 0) ||
+	       strcmp(host, "[::1]") == 0 || strncmp(host, "[::1]:", 6) == 0 ||
+	       strncmp(host, "[::1]/", 6) == 0;
+}

@@ -286,6 +286,10 @@ bool conf_dialect_fits(const struct conf *c, const struct conf_dialect *d);
 const char *conf_chain_network(
     const struct conf *c, const struct conf_chain *chain);
 
+/* Is what is sent to url (http:// or https://) read by nobody on its way: by
+ * TLS, or since it stays on this host? */
+bool conf_private_url(const char *url);
+
 /* "$0.001" or "0.001" to millionths. At most six decimals, positive, at most
  * $1,000,000. ST_OK or ST_FORMAT. */
 enum status conf_price(uint64_t *micros, const char *text)

@@ -107,23 +107,6 @@ check_asset_section(
 	return check_token(a, &at, f);
 }
 
-/* Is what is sent to url read by nobody on its way? */
-static bool
-private_url(const char *url)
-{
-	const char *host = url + strlen("http://");
-	size_t len;
-
-	if (strncmp(url, "https://", 8) == 0)
-		return true;
-	len = strcspn(host, ":/");
-	if (strncmp(host, "127.", 4) == 0)
-		return strspn(host, "0123456789.") == len;
-	return (len == 9 && strncmp(host, "localhost", len) == 0) ||
-	       strcmp(host, "[::1]") == 0 || strncmp(host, "[::1]:", 6) == 0 ||
-	       strncmp(host, "[::1]/", 6) == 0;
-}
-
 static enum status
 check_facilitator(
     const struct conf *c, const struct conf_facilitator *n, struct fault *f)
@@ -137,7 +120,7 @@ check_facilitator(
 		    "cdp_key_file: one of them",
 		    n->name);
 	if ((n->auth_header_file != NULL || n->cdp_key_file != NULL) &&
-	    !private_url(n->url))
+	    !conf_private_url(n->url))
 		return fault_set(f, ST_FORMAT,
 		    "[facilitator:%s] url must be https:// where there is an "
 		    "auth_header_file or a cdp_key_file: the secret would be "

@@ -335,7 +335,7 @@ drop_last_runtime(struct conf *c)
 	names[n] = c->runtimes[i].name;
 	names[n + 1] = NULL;
 	c->runtimes_dropped = names;
-	log_warn("runtime %s is not offered: %s is not there",
+	log_info("runtime %s is not offered: %s is not there",
 	    c->runtimes[i].name, c->runtimes[i].command[0]);
 	for (size_t k = 0; k < conf_table_n; k++) {
 		if (conf_table_keys[k].section != CONF_TABLE_RUNTIME)

@@ -39,6 +39,9 @@ export default async function places(test, world) {
     const [, ...blocks] = stdout.split(/^# (?=nginx, |Apache, )/m);
     return Object.fromEntries(blocks.map((block) => {
       const [name, ...lines] = block.trim().split("\n");
+      if (lines.at(-1) === "# sets nothing itself") {
+        return [name, {}];
+      }
       return [name, Object.fromEntries(lines.map((line) => /^(?:# )?([a-z_.]+)(?: = |: )(.*?)(?: {2}# location, .*)?$/.exec(line).slice(1)))];
     }));
   };
@@ -153,6 +156,19 @@ export default async function places(test, world) {
       "nginx, a (/etc/nginx/sites-enabled/a:1)": { "site.tiers": "small" },
       "nginx, b (/etc/nginx/sites-enabled/b:1)": { "site.tiers": "large" },
     });
+  });
+
+  await test("a site that sets nothing, one without TLS, and files without a site are told, and are no fault", async () => {
+    const plain = write(dump(site(`set $t ""; ${location("fastcgi_param TOLLBOX_TIERS $t if_not_empty;")}`)));
+    assert.match((await tollbox("config", plain)).stdout, /^# nginx, run\.example \(.*:3\)\n# sets nothing itself\n$/m);
+    assert.deepEqual((await check(plain)).sites.map((line) => /^ok .*: (https:\/\/\S+), paid to/.test(line)), [true]);
+    const open = await check(write(dump(site(location("fastcgi_param TOLLBOX_PUBLIC_URL http://run.example;")))));
+    assert.match(open.sites[1], /^ok .*run\.example .*is not https: who reads a payment/);
+    const none = await check(write(dump("http { server { server_name blog; } }")));
+    assert.deepEqual(none.sites, ["ok    site: none yet in the files of nginx and Apache — include tollbox.conf in a server block or virtual host"]);
+    for (const { status } of [open, none]) {
+      assert.equal(status, 0);
+    }
   });
 
   await test("files that include themselves, never end, or are none end soon", async () => {

@@ -67,13 +67,15 @@ write_settings() {
 	EOF
 }
 
-# An nginx site that was there before, and the one line.
+# An nginx site that was there before, and the one line; enabled by a link, as
+# Debian does it.
 write_site() {
 	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes \
 		-days 1 -subj /CN=site -addext subjectAltName=IP:127.0.0.1 \
 		-keyout key.pem -out cert.pem 2>/dev/null
 	rm -f /etc/nginx/sites-enabled/default
-	cat >/etc/nginx/sites-enabled/site <<-EOF
+	ln -sf ../sites-available/site /etc/nginx/sites-enabled/site
+	cat >/etc/nginx/sites-available/site <<-EOF
 		server {
 			listen ${site#https://} ssl http2;
 			server_name 127.0.0.1;

@@ -77,11 +77,31 @@ not_startable() {
 not_ready() {
 	! tollbox check
 }
+# One setting a line, and no other words of the log.
+says_missing() {
+	local key
+	for key in public_url network asset asset_name asset_version pay_to; do
+		says "^    \[site\] $key (TOLLBOX_" install.log || return 1
+	done
+	! grep 'super: ' install.log
+}
+# Each relative link of the documents, without its anchor.
+links_hold() {
+	local doc=/usr/share/doc/tollbox link rc=0
+	while read -r link; do
+		(cd "$doc" && test -e "$link") || {
+			echo "$link is not there"
+			rc=1
+		}
+	done < <(grep -ohE '\]\([^)#]+' "$doc"/*.md | cut -c3- | grep -v '^http')
+	return "$rc"
+}
 installed() {
 	echo '== apt install'
 	check 'apt installs it, with what it needs' apt install.log install \
 		"$share/tollbox_${version}"_*.deb
-	check 'and says what is missing' says 'public_url' install.log
+	check 'and says all that is missing' says_missing
+	check 'its documents lead to what is there' links_hold
 	check 'the settings are root'\''s' mode $conf 600 root root
 	check 'the ledger'\''s folder is the payments'\''' \
 		mode $state 700 tollbox tollbox
@@ -176,6 +196,8 @@ removed() {
 	echo '== remove, purge'
 	check 'it stops' stop
 	check 'apt removes it' apt remove.log remove tollbox
+	check 'the site that still includes it is told' \
+		says 'nginx still includes' remove.log
 	check 'the program is gone' gone /usr/bin/tollbox
 	check 'the runtimes are gone' gone /usr/lib/tollbox
 	check 'nginx still takes its files' nginx -t -q
@@ -188,7 +210,7 @@ removed() {
 	check 'and knows who paid' buyer again first
 	check 'it stops' stop
 
-	sed -i '/include tollbox/d' /etc/nginx/sites-enabled/site
+	sed -i '/include tollbox/d' /etc/nginx/sites-available/site
 	check 'apt purges it' apt purge.log purge tollbox
 	check 'the settings are gone' gone /etc/tollbox
 	check 'nginx'\''s files are gone' gone /etc/nginx/tollbox.conf
