@@ -27,9 +27,9 @@
 #include "base/point.h"
 #include "pay/ledger.h"
 #include "pay/x402.h"
-#include "web/answer.h"
 #include "web/perform.h"
 #include "web/quota.h"
+#include "web/refusal.h"
 #include "web/repeat.h"
 #include "web/request.h"
 #include "web/resume.h"
@@ -446,34 +446,6 @@ run_request(struct run *r)
 	return st;
 }
 
-/* A refusal in its right form: 402s carry the requirements, a failed
- * settlement the payment response too. */
-static void
-refuse(struct run *r)
-{
-	const struct answer_settlement settlement = {
-		.version = r->version,
-		.network = r->network,
-		.payer = r->payer,
-		.reason = r->reason,
-		.transaction = "",
-	};
-
-	if (r->f.st == ST_OK)
-		r->f.st = ST_BUG;
-	if (r->given_up)
-		return;
-	if (status_api(r->f.st)->http != 402) {
-		answer_error_as(r->a, &r->f, r->dialect->put_error);
-		return;
-	}
-	answer_required(r->a, r->site,
-	    r->tier != NULL ? r->tier : request_base(r->dialect->form, r->site),
-	    r->dialect, &r->f);
-	if (r->f.st == ST_PAYMENT_SETTLEMENT_FAILED)
-		answer_payment_response(r->a, r->site, r->q->path, &settlement);
-}
-
 /* From the request in hand to the answer. st: is it in hand? */
 static void
 run_all(struct run *r, enum status st)
@@ -482,7 +454,7 @@ run_all(struct run *r, enum status st)
 	if (st == ST_OK)
 		st = run_request(r);
 	if (st != ST_OK)
-		refuse(r);
+		refusal_put(r);
 	run_state_tell(r, st);
 	run_state_free(r);
 }
