@@ -146,9 +146,28 @@ export default async function facilitator(test, world) {
     const { payment } = await world.run(HELLO);
     const payer = world.nextPayer();
     const headers = await world.payment({ payer });
+    const lie = { mode: "lie", what: "transaction", value: payment.transaction, times: 1 };
+    const { result, ...paid } = await world.moved(payer, async () => {
+      faults.set({ settle: { ...lie, forward: false } });
+      assertRefused(await world.send({ body, headers }), INDETERMINATE);
+      faults.reset();
+      return world.send({ body, headers });
+    });
+    assertRun(result, { world, body, payer, amount: "1000" });
+    assert.notEqual(result.json.payment.transaction, payment.transaction);
+    assert.deepEqual(paid, ONCE);
+  });
+
+  await test("a payment that was settled under another's transaction is found on the chain, with its own", async () => {
+    const { payment } = await world.run(HELLO);
+    const payer = world.nextPayer();
+    const headers = await world.payment({ payer });
     faults.set({ settle: { mode: "lie", what: "transaction", value: payment.transaction, forward: true, times: 1 } });
-    assertRefused(await world.send({ body, headers }), INDETERMINATE);
+    const { result, ...paid } = await world.moved(payer, () => world.send({ body, headers }));
     faults.reset();
+    assertRun(result, { world, body, payer, amount: "1000" });
+    assert.notEqual(result.json.payment.transaction, payment.transaction);
+    assert.deepEqual(paid, ONCE);
   });
 
   await test("verify that cannot be had, for a signature that only the facilitator can judge: 503, nothing charged", async () => {
