@@ -146,7 +146,9 @@ check_facilitator(bool *all, struct facilitator *fc, const struct site *s)
 	struct fault why = { .st = ST_OK };
 
 	if (facilitator_refresh(fc, &why) != ST_OK) {
-		check_say(all, false, "facilitator", "%s cannot be asked: %s",
+		check_say(all, false, "facilitator",
+		    "%s cannot be asked: %s — is the url right, can this host "
+		    "reach it?",
 		    facilitator_conf(fc)->url, why.message);
 		return;
 	}
