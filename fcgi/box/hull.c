@@ -26,8 +26,6 @@
 #define EXTRA_TASKS 4
 /* PF_EXITING of linux/sched.h, in every kernel there is. */
 #define EXITING 0x4ul
-/* SIGKILL among the pending signals. */
-#define KILLED (1ul << (SIGKILL - 1))
 /* How long a killed process takes to notice, if it gets a processor. */
 #define SOON_US 200
 /* bubblewrap, PID 1, and the main process. */
@@ -363,13 +361,13 @@ hull_counters(struct hull_use *out, const struct hull *h)
 }
 
 /* Is its only thread on its way out for good? Field 9 of its stat are flags,
- * field 20 is the number of threads, 31 are the signals that wait for it: with
- * SIGKILL among them the kernel never lets it back into its program. */
+ * field 20 is the number of threads. SIGKILL that waits for it is not enough:
+ * it may be in the middle of a system call, which it finishes. */
 static bool
 exiting(pid_t pid)
 {
 	char path[64], text[1024], *p;
-	unsigned long value[32] = { 0 };
+	unsigned long value[21] = { 0 };
 	OWN_FD int fd = -1;
 	ssize_t n;
 
@@ -382,12 +380,11 @@ exiting(pid_t pid)
 		return true; /* it went while we looked */
 	text[n] = '\0';
 	p = strrchr(text, ')');
-	for (int i = 3; p != NULL && i <= 31; i++) {
+	for (int i = 3; p != NULL && i <= 20; i++) {
 		p = strchr(p, ' ');
 		value[i] = p == NULL ? 0 : strtoul(++p, NULL, 10);
 	}
-	return p != NULL && value[20] <= 1 &&
-	       ((value[9] & EXITING) != 0 || (value[31] & KILLED) != 0);
+	return p != NULL && value[20] <= 1 && (value[9] & EXITING) != 0;
 }
 
 /* The same, and if it is not, in a moment? It has been killed just now, and a

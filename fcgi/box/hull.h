@@ -88,8 +88,8 @@ bool hull_cpu_us(uint64_t *out, const struct hull *h);
 bool hull_counters(struct hull_use *out, const struct hull *h);
 
 /* Does nothing of the program's run any more, that is, is there nothing but
- * bubblewrap, PID 1 and at most one process of one thread that ran its last
- * instruction or was killed? False where that cannot be told. */
+ * bubblewrap, PID 1 and at most one process that is past its last instruction?
+ * False where that cannot be told. */
 bool hull_alone(const struct hull *h);
 
 /* SIGKILL all there is; init is PID 1's pidfd or -1. */
