@@ -202,40 +202,52 @@ read_meta(struct meta *t, const struct call *c, struct fault *f)
 	return st;
 }
 
-/* The call's arguments take the place of the body that they came in; what the
- * request is known by is the tool's name and they, in one spelling, so that a
- * retry with another id is the same request (api.md section 9). */
+/* What the request is known by is the tool's name and its arguments in one
+ * spelling, so that a retry with another id is the same request (api.md
+ * section 9). */
+static enum status
+digest(struct intake *in, const char *name, struct fault *f)
+{
+	OWN_BUF struct buf frame;
+	enum status st;
+
+	buf_init(&frame, LIMITS_BODY + 256);
+	buf_adds(&frame, "{\"arguments\":");
+	buf_add(&frame, in->body.data, in->body.len);
+	json_key(&frame, "name");
+	json_put_string(&frame, name);
+	buf_addc(&frame, '}');
+	st = buf_status(&frame);
+	if (st == ST_OK)
+		st = jcs_sha256(in->digest, frame.data, frame.len);
+	return st == ST_OK ? ST_OK : fault_set(f, st, "digest");
+}
+
+/* The call's arguments take the place of the body that they came in. All that
+ * may be large goes as soon as it was used, so that a call takes no more memory
+ * than the body of any other route; of the message its id is left. */
 static enum status
 take_arguments(struct call *c, const char *name, struct fault *f)
 {
 	const struct cJSON *v = json_get(c->m->params, "arguments");
-	struct intake *in = c->in;
-	OWN_BUF struct buf frame;
-	struct buf text;
-	enum status st;
+	struct buf *text = &c->in->body;
 
-	buf_init(&text, LIMITS_BODY);
-	buf_init(&frame, LIMITS_BODY + 256);
+	buf_free(text);
+	buf_init(text, LIMITS_BODY);
 	if (v == NULL)
-		buf_adds(&text, "{}");
+		buf_adds(text, "{}");
 	else
-		jcs_write(&text, v);
-	buf_adds(&frame, "{\"arguments\":");
-	buf_add(&frame, text.data, text.len);
-	json_key(&frame, "name");
-	json_put_string(&frame, name);
-	buf_addc(&frame, '}');
-	if (buf_status(&text) != ST_OK || buf_status(&frame) != ST_OK) {
-		buf_free(&text);
+		jcs_write(text, v);
+	json_free(c->m->tree);
+	c->m->tree = NULL;
+	c->m->params = NULL;
+	c->m->method = NULL;
+	if (buf_status(text) == ST_TOO_BIG)
 		return fault_set(f, ST_REQUEST_TOO_LARGE,
 		    "arguments are over 32 MiB (33554432 bytes)");
-	}
-	buf_free(&in->body);
-	in->body = text;
-	st = jcs_sha256(in->digest, frame.data, frame.len);
-	if (st != ST_OK)
-		return fault_set(f, st, "digest");
-	return ST_OK;
+	if (buf_status(text) != ST_OK)
+		return fault_set(f, buf_status(text), "arguments");
+	return digest(c->in, name, f);
 }
 
 /* The answer of the tool, as JSON or as the last event of what was begun. What
@@ -290,7 +302,6 @@ call_execute(struct call *c)
 	st = read_meta(&t, c, &f);
 	if (st == ST_OK)
 		st = take_arguments(c, "execute", &f);
-	/* The frame's own strings stay; what may be large does not. */
 	if (st != ST_OK) {
 		answer_error(&http, &f);
 	} else {
@@ -304,9 +315,6 @@ call_execute(struct call *c)
 			q.idempotency_key = t.key;
 		if (t.token.len > 0)
 			call.progress = buf_cstr(&t.token);
-		json_free(c->m->tree);
-		c->m->tree = NULL;
-		c->m->params = NULL;
 		run_paid_call(&http, c->g, c->site, c->dialect, &q, &call);
 	}
 	tell(c, &http, true, t.v1);

@@ -1,6 +1,7 @@
 // MCP at /mcp (api.md section 9) with the released client of the MCP SDK, and by hand where that client is too polite.
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
 import { connect } from "../clients/mcp/client.mjs";
 import { decodeHeader, encodeHeader, paymentFor } from "../devnet/client.mjs";
 import { until } from "./runner.mjs";
@@ -11,6 +12,17 @@ const ONCE = { payer: -1000n, seller: 1000n };
 const PAYMENT = "x402/payment";
 const RESPONSE = "x402/payment-response";
 const KEY = "tollbox/idempotency-key";
+
+const MIB = 1024 * 1024;
+
+/** How many MiB more the process `pid` held at a time while `work` ran. */
+async function grown(pid, work) {
+  const highest = () => Number(/^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))[1]);
+  writeFileSync(`/proc/${pid}/clear_refs`, "5"); // it begins anew
+  const before = highest();
+  await work();
+  return (highest() - before) / 1024;
+}
 
 const newKey = () => randomBytes(24).toString("base64url");
 const clock = (seconds = 0) => ({ runtime: "python3", source: `import subprocess, time\nsubprocess.run(['sleep', '${seconds}'])\nprint(time.time_ns())` });
@@ -373,6 +385,16 @@ export default async function mcp(test, world) {
     assertRefused(await post({ jsonrpc: "2.0", id: 1, method: "ping" }, { base: world.siteUrls.quotesOnly }), "REQUEST_MALFORMED", { status: 404 });
     const preflight = await world.send({ path: "/mcp", method: "OPTIONS" });
     assert.match(preflight.headers["access-control-allow-headers"], /MCP-Protocol-Version/);
+  });
+
+  await test("a large call takes hardly more memory than its body at another route", async () => {
+    const { gate } = world.processes();
+    const files = Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`file${n}`, "x".repeat(MIB)]));
+    const job = JSON.stringify({ runtime: "bash", source: "true", files });
+    const called = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"execute","arguments":${job}}}`;
+    const execute = await grown(gate.pid, async () => assert.equal((await world.send({ body: job })).status, 402));
+    const mcp = await grown(gate.pid, async () => assertDemand((await post(called)).json.result));
+    assert.ok(execute > 60 && mcp < execute + 20, `${Math.round(execute)} MiB at /execute, ${Math.round(mcp)} at /mcp`);
   });
 
   await client.close();
