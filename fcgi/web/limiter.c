@@ -15,13 +15,15 @@ struct entry {
 	uint64_t tokens; /* times MINUTE */
 	int64_t at_ms;	 /* when that was so */
 	uint64_t held;
+	bool cheap; /* as what it holds was taken */
 };
 
 struct limiter {
 	pthread_mutex_t lock;
 	struct limiter_rule rule;
 	uint64_t held;	 /* by all together */
-	uint64_t active; /* names that hold something */
+	uint64_t active; /* names that hold something, */
+	uint64_t cheap;	 /* and cheap ones that do */
 	uint64_t seed;	 /* nobody outside can choose names that collide */
 	size_t sets;	 /* a power of two */
 	struct entry *entries;
@@ -152,15 +154,24 @@ take(struct limiter *l, const char *name, int64_t now_ms)
 
 /* When all places are taken that work is done in, those that are left to wait
  * in go round by name: nobody may hold more than an even share with one to
- * come. */
+ * come. All cheap names are one to the others: else whoever makes many of them
+ * would leave a share of one place. */
 static bool
-over_share(const struct limiter *l, const struct entry *e)
+over_share(const struct limiter *l, const struct entry *e, bool cheap)
 {
-	uint64_t names = l->active + (e->held == 0 ? 1 : 0) + 1;
+	uint64_t others = cheap ? l->cheap : (l->cheap > 0 ? 1 : 0);
+	uint64_t names = l->active + others + (e->held == 0 ? 1 : 0) + 1;
 	uint64_t share = l->rule.shared / names;
 
 	return l->rule.shared > 0 && l->held >= l->rule.busy_from &&
 	       e->held >= (share > 0 ? share : 1);
+}
+
+/* A name begins to hold something, or has ceased to. */
+static uint64_t *
+counter_of(struct limiter *l, const struct entry *e)
+{
+	return e->cheap ? &l->cheap : &l->active;
 }
 
 static uint64_t
@@ -173,8 +184,8 @@ seconds_until_token(const struct limiter *l, const struct entry *e)
 }
 
 enum limiter_verdict
-limiter_enter(
-    struct limiter *l, const char *name, int64_t now_ms, uint64_t *wait_s)
+limiter_enter(struct limiter *l, const char *name, bool cheap, int64_t now_ms,
+    uint64_t *wait_s)
 {
 	enum limiter_verdict v = LIMITER_GO;
 	struct entry *e;
@@ -184,7 +195,7 @@ limiter_enter(
 	e = take(l, name, now_ms);
 	if (e == NULL ||
 	    (l->rule.at_a_time > 0 && e->held >= l->rule.at_a_time) ||
-	    over_share(l, e)) {
+	    over_share(l, e, cheap)) {
 		v = LIMITER_TOO_MANY;
 	} else if (l->rule.per_minute > 0 && e->tokens < MINUTE) {
 		v = LIMITER_TOO_OFTEN;
@@ -192,7 +203,10 @@ limiter_enter(
 	} else {
 		if (l->rule.per_minute > 0)
 			e->tokens -= MINUTE;
-		l->active += e->held == 0 ? 1 : 0;
+		if (e->held == 0) {
+			e->cheap = cheap;
+			(*counter_of(l, e))++;
+		}
 		e->held++;
 		l->held++;
 	}
@@ -210,7 +224,8 @@ give_back(struct limiter *l, const char *name, bool token)
 	if (e != NULL && e->held > 0) {
 		e->held--;
 		l->held--;
-		l->active -= e->held == 0 ? 1 : 0;
+		if (e->held == 0)
+			(*counter_of(l, e))--;
 	}
 	if (e != NULL && token && l->rule.per_minute > 0 &&
 	    e->tokens + MINUTE <= full(l))

@@ -24,8 +24,8 @@ struct limiter_rule {
 	uint64_t burst;	     /* at once after a rest; at least 1 */
 	uint64_t at_a_time;  /* 0: no such limit */
 	/* Fairness: of `shared` places in all, from the moment that busy_from
-	 * are taken, no name may hold more than an even share. 0: no such
-	 * limit. */
+	 * are taken, no name may hold more than an even share; cheap names
+	 * count as one to the others. 0: no such limit. */
 	uint64_t shared;
 	uint64_t busy_from;
 };
@@ -42,11 +42,13 @@ enum limiter_verdict {
 	LIMITER_TOO_MANY, /* at a time */
 };
 
-/* May name have one more? GO takes it: one token, and a place that
- * limiter_leave() gives back. Else nothing was taken, and *wait_s says in how
- * many seconds (at least 1) it is worth another try. */
+/* May name have one more? cheap: anybody has as many such names as he likes. GO
+ * takes it: one token, and a place that limiter_leave() gives back. Else
+ * nothing was taken, and *wait_s says in how many seconds (at least 1) it is
+ * worth another try. */
 enum limiter_verdict limiter_enter(struct limiter *l, const char *name,
-    int64_t now_ms, uint64_t *wait_s) __attribute__((warn_unused_result));
+    bool cheap, int64_t now_ms, uint64_t *wait_s)
+    __attribute__((warn_unused_result));
 void limiter_leave(struct limiter *l, const char *name);
 
 /* The place back and the token as well: what was asked for did not happen. */

@@ -109,7 +109,7 @@ take(struct limiter *l, const char *name, struct fault *f)
 {
 	uint64_t wait_s = 1;
 
-	if (limiter_enter(l, name, io_now_ms(), &wait_s) == LIMITER_GO) {
+	if (limiter_enter(l, name, false, io_now_ms(), &wait_s) == LIMITER_GO) {
 		limiter_leave(l, name);
 		return ST_OK;
 	}
@@ -204,15 +204,15 @@ payer_name(char out[ADDRESS_TEXT], struct quota *k, const char *payer,
 }
 
 enum status
-quota_payer(struct quota *k, const char *payer, const struct http_request *q,
-    struct fault *f)
+quota_payer(struct quota *k, const char *payer, bool known,
+    const struct http_request *q, struct fault *f)
 {
 	char room[ADDRESS_TEXT];
 	uint64_t wait_s = 1;
 	enum status st = ST_OK;
 
-	switch (limiter_enter(
-	    k->payers, payer_name(room, k, payer, q), io_now_ms(), &wait_s)) {
+	switch (limiter_enter(k->payers, payer_name(room, k, payer, q), !known,
+	    io_now_ms(), &wait_s)) {
 	case LIMITER_GO:
 		return ST_OK;
 	case LIMITER_TOO_OFTEN:

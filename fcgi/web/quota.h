@@ -49,10 +49,10 @@ void quota_stranger_leave(
  * what the next one has. */
 bool quota_wary(const struct quota *k);
 
-/* A new paid run of a payer ("" where nobody knows: then it is the address's).
- * ST_OK: quota_payer_leave() is due. ST_PAYER_RATE_LIMITED or
- * ST_PAYER_CONCURRENCY_LIMITED with f. */
-enum status quota_payer(struct quota *k, const char *payer,
+/* A new paid run of a payer ("" where nobody knows: then it is the address's);
+ * known: he has paid here before. ST_OK: quota_payer_leave() is due.
+ * ST_PAYER_RATE_LIMITED or ST_PAYER_CONCURRENCY_LIMITED with f. */
+enum status quota_payer(struct quota *k, const char *payer, bool known,
     const struct http_request *q, struct fault *f)
     __attribute__((warn_unused_result));
 /* ran: false where it did not come to settling; then nothing was used up. */

@@ -129,9 +129,13 @@ static enum status
 count_payer(struct run *r)
 {
 	enum status st = quota_address(r->g->quota, r->q, &r->f);
+	struct ledger_payer who;
 
-	if (st == ST_OK)
-		st = quota_payer(r->g->quota, r->payer, r->q, &r->f);
+	if (st != ST_OK)
+		return st;
+	if (ledger_payer(r->g->ledger, r->payer, &who) != ST_OK)
+		return fault_set(&r->f, ST_SERVICE_INTERNAL_FAILURE, "ledger");
+	st = quota_payer(r->g->quota, r->payer, who.good, r->q, &r->f);
 	r->counted = st == ST_OK;
 	return st;
 }

@@ -208,6 +208,11 @@ export default async function fair(test, world) {
         const answer = await send(fromAddress(made, "203.0.113.1"));
         assert.deepEqual([answer.status, answer.json?.stdout], [200, "hello\n"], answer.text);
       }
+      // And several at a time: many such keys take no more of his share than one would. A slot may take too long.
+      const together = await Promise.all(Array.from({ length: 3 }, () => request(HELLO, { payer })));
+      const answers = await Promise.all(together.map((made) => send(fromAddress(made, "203.0.113.1"))));
+      const ends = answers.map(({ status, json }) => (status === 200 ? "ran" : json.error.code));
+      assert.ok(ends.every((end) => ["ran", "SERVICE_BUSY"].includes(end)), String(ends));
     });
     proxy.reset();
     assert.ok(told.PAYMENT_SETTLEMENT_FAILED > 0 && told.SERVICE_BUSY > 0, JSON.stringify(told));

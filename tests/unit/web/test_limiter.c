@@ -22,13 +22,14 @@ static uint64_t wait_s;
 static void
 go(struct limiter *l, const char *name, int64_t now)
 {
-	assert_int_equal(limiter_enter(l, name, now, &wait_s), LIMITER_GO);
+	assert_int_equal(
+	    limiter_enter(l, name, false, now, &wait_s), LIMITER_GO);
 }
 
 static void
 no(struct limiter *l, const char *name, int64_t now, enum limiter_verdict v)
 {
-	assert_int_equal(limiter_enter(l, name, now, &wait_s), v);
+	assert_int_equal(limiter_enter(l, name, false, now, &wait_s), v);
 }
 
 static void
@@ -102,10 +103,11 @@ shares(void **state)
 	int held = 0;
 
 	(void)state;
-	while (limiter_enter(l, "greedy", 0, &wait_s) == LIMITER_GO)
+	while (limiter_enter(l, "greedy", false, 0, &wait_s) == LIMITER_GO)
 		held++;
 	assert_int_equal(held, 6); /* half, as long as nobody else comes */
-	for (held = 0; limiter_enter(l, "second", 0, &wait_s) == LIMITER_GO;)
+	for (held = 0;
+	     limiter_enter(l, "second", false, 0, &wait_s) == LIMITER_GO;)
 		held++;
 	assert_int_equal(held, 4); /* a third */
 	go(l, "third", 0);
@@ -125,6 +127,33 @@ shares(void **state)
 	limiter_close(l);
 }
 
+/* Whoever makes many cheap names takes the share of one from the others, and
+ * shares it among his. */
+static void
+cheap_names(void **state)
+{
+	struct limiter *l =
+	    make((struct limiter_rule){ .shared = 12, .busy_from = 4 }, 64);
+	char name[2] = "a";
+
+	(void)state;
+	for (; name[0] <= 'h'; name[0]++)
+		assert_int_equal(
+		    limiter_enter(l, name, true, 0, &wait_s), LIMITER_GO);
+	assert_int_equal(
+	    limiter_enter(l, "a", true, 0, &wait_s), LIMITER_TOO_MANY);
+	for (int held = 0; held < 4; held++)
+		go(l, "known", 0);
+	no(l, "known", 0, LIMITER_TOO_MANY);
+	/* When they are gone there is more of it. */
+	while (--name[0] >= 'a')
+		limiter_leave(l, name);
+	for (int held = 4; held < 6; held++)
+		go(l, "known", 0);
+	no(l, "known", 0, LIMITER_TOO_MANY);
+	limiter_close(l);
+}
+
 /* Names without end: memory stays, who is limited stays so, and what is held
  * is never forgotten. */
 static void
@@ -141,7 +170,7 @@ floods(void **state)
 	go(l, "busy", 0);
 	for (int i = 0; i < 20000; i++) {
 		snprintf(name, sizeof(name), "flood %d", i);
-		if (limiter_enter(l, name, 0, &wait_s) == LIMITER_GO)
+		if (limiter_enter(l, name, false, 0, &wait_s) == LIMITER_GO)
 			limiter_leave(l, name);
 	}
 	no(l, "busy", 0, LIMITER_TOO_MANY);
@@ -179,6 +208,7 @@ main(void)
 		cmocka_unit_test(rates),
 		cmocka_unit_test(places),
 		cmocka_unit_test(shares),
+		cmocka_unit_test(cheap_names),
 		cmocka_unit_test(floods),
 		cmocka_unit_test(no_rule_no_limit),
 	};
