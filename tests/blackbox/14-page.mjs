@@ -1,7 +1,7 @@
 // The page for people at /, in a real browser: read with and without JavaScript, pay with a wallet, see what came of it.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -9,6 +9,7 @@ import { accessibility, startBrowser } from "../clients/browser/browser.mjs";
 import { createBrowserWallet } from "../devnet/browser-wallet.mjs";
 import { randomNonce } from "../devnet/client.mjs";
 import { decodeHeader, encodeHeader } from "../devnet/fetch.mjs";
+import { copyForAll } from "../harness/servers.mjs";
 import { apacheFront } from "./fronts.mjs";
 import { assertRefused } from "./shape.mjs";
 import { until } from "./runner.mjs";
@@ -131,7 +132,7 @@ export default async function page(test, world) {
 
     await test("Apache with the shipped files serves the same, and the page pays through it", async () => {
       const page = join(world.folder, "page");
-      cpSync(join(ROOT, "nginx/page"), page, { recursive: true });
+      copyForAll(join(ROOT, "nginx/page"), page);
       const hosts = ["tollbox.conf", "tollbox-server.conf"].map((include, index) => ({ name: `page${index}`, include, lines: `Define TOLLBOX_PAGE ${page}\n  Include page${index}/tollbox-page.conf` }));
       const front = await apacheFront(world, { hosts });
       try {

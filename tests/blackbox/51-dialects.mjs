@@ -1,10 +1,7 @@
 // The dialects of other services (api.md section 8): the shapes they publish, recorded here as request and answer, and that a
 // payment, its receipt and its replay are there as everywhere.
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { promisify } from "node:util";
 import { compactVerify, createLocalJWKSet } from "../devnet/node_modules/jose/dist/webapi/index.js";
 import { payV1 } from "../clients/v1/client.mjs";
 import { encodeV1, encodeV2, payV2, signV2 } from "../devnet/client.mjs";
@@ -110,20 +107,6 @@ export default async function dialects(test, world) {
       }
     });
   }
-
-  await test("the examples of docs/api.md do what they show", async () => {
-    const [section] = /^## Dialects$[^]*?^## Errors$/m.exec(readFileSync(new URL("../../docs/api.md", import.meta.url), "utf8"));
-    // One object after the other; how long it took is another each time.
-    const objects = (json) => JSON.parse(`[${json.trim().replaceAll(/}\s*{/g, "},{")}]`).map(({ execution_time_ms: time, ...rest }) => rest);
-    for (const dialect of DIALECTS) {
-      const [part] = new RegExp(`^### ${dialect.name}$[^]*?(?=^##)`, "m").exec(section);
-      const [commands, shown] = ["sh", "json"].map((kind) => new RegExp(`^\`\`\`${kind}\n([^]*?)^\`\`\``, "m").exec(part)[1]);
-      const [PAYMENT] = Object.values(await paymentFor(dialect, world.nextPayer()));
-      const env = { PATH: process.env.PATH, NO_PROXY: "*", BASE: stack.http, PAYMENT };
-      const { stdout } = await promisify(execFile)("bash", ["-c", commands], { env });
-      assert.deepEqual(objects(stdout), objects(shown));
-    }
-  });
 
   for (const dialect of DIALECTS) {
     await test(`${dialect.name}: the 402 asks for its price, whatever the body holds`, async () => {

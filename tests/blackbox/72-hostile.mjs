@@ -124,8 +124,10 @@ export default async function hostile(test, world) {
 
   await test("a transaction that another payment has is no payment; the chain has the right one", async () => {
     const { payment: other } = await world.run(HELLO);
-    const payment = await suffer({ mode: "lie", what: "transaction", value: other.transaction }, UNKNOWN, 1);
-    await served(payment);
+    const payment = await suffer({ mode: "lie", what: "transaction", value: other.transaction }, DONE, 1);
+    const answer = await payment.send();
+    assertRun(answer, { world, body, payer: payment.payer, amount: "1000" });
+    assert.notEqual(answer.json.payment.transaction, other.transaction);
     assert.equal(await payment.moved(), 1);
   });
 

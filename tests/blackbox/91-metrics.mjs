@@ -140,6 +140,9 @@ export default async function metrics(test, world) {
 
   await test("what became of settlements is in calls, refusals, states and money", async () => {
     const payer = world.nextPayer();
+    // Others may have left some, and the service goes on asking about them.
+    const unknown = async () => Number((await scrape())['tollbox_ledger_payments{state="unknown"}']);
+    const before = await unknown();
     const { added } = await counted(async () => {
       faults.set({ settle: { mode: "refuse", reason: "insufficient_funds", times: 1 } });
       assertRefused(await world.send({ body, headers: await world.payment({ payer: world.nextPayer() }) }), "PAYMENT_SETTLEMENT_FAILED");
@@ -148,10 +151,10 @@ export default async function metrics(test, world) {
       faults.set({ settle: { mode: "reset-after", times: 1 } });
       assertRefused(await world.send({ body, headers }), "PAYMENT_SETTLEMENT_INDETERMINATE");
       const now = await scrape();
-      assert.equal(now['tollbox_ledger_payments{state="unknown"}'], "1");
+      assert.ok([1, before + 1].includes(Number(now['tollbox_ledger_payments{state="unknown"}'])));
       assert.ok(Number(now['tollbox_ledger_payments{state="failed"}']) >= 1);
       assertRun(await world.send({ body, headers }), { world, body, payer, amount: "1000" });
-      assert.equal((await scrape())['tollbox_ledger_payments{state="unknown"}'], "0");
+      assert.ok([0, before].includes(await unknown()));
     });
     const want = {
       [calls("no")]: 1,

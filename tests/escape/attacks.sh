@@ -40,6 +40,7 @@ mkdir "$top/src" "$top/open"
 chmod 777 "$top/open"
 cp "$build/tests/escape/box" "$build/sandbox-init" "$top/"
 cp "$here"/attacks/* "$top/src/"
+chmod -R a+rX "$top/src"
 for name in root-only tollbox-only run-user-only; do
 	printf '%s\n' "$secret" >"$top/$name"
 	chmod 600 "$top/$name"

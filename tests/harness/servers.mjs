@@ -1,6 +1,6 @@
 // Web servers with the shipped files, beside a running stack: Apache, nginx, and fcgiwrap behind it. Each gets a folder of its
 // own and takes the daemon's socket, a certificate and its key.
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, chownSync, closeSync, copyFileSync, cpSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import http from "node:http";
@@ -15,6 +15,12 @@ const WWW = 33; // www-data of every Debian
 const READY_MS = 30_000;
 const PATH = `${process.env.PATH}:/usr/sbin:/sbin`;
 
+/** A copy that a server's own user may read, whatever the umask was when the original was checked out. */
+export function copyForAll(from, to) {
+  cpSync(from, to, { recursive: true });
+  execFileSync("chmod", ["-R", "a+rX", to]);
+}
+
 /**
  * hosts: {name, include (a file of apache/), lines (before it), patch ([pattern, text] on all that it includes)}; each has ports
  * of its own. → {urls: {name: {http, https}}, log (a file), config, stop()}
@@ -23,7 +29,7 @@ export async function startApache({ folder, socket, cert, key, hosts }) {
   const ports = await freePorts(2 * hosts.length);
   mkdirSync(folder);
   // The checkout may be for root's eyes only.
-  cpSync(join(root, "apache", "errors"), join(folder, "share", "errors"), { recursive: true });
+  copyForAll(join(root, "apache", "errors"), join(folder, "share", "errors"));
   const script = installScript(folder);
   const urls = {};
   const blocks = hosts.map(({ name, include = "tollbox-server.conf", lines = "", patch }, index) => {

@@ -140,10 +140,11 @@ kinds_are_checked(void **state)
 	(void)state;
 	for (int kind = 0; kind < 256; kind++) {
 		bool known = kind >= WIRE_FILE && kind < WIRE_KIND_MAX;
-		bool named = kind == WIRE_FILE || kind == WIRE_GIVEN ||
-			     kind == WIRE_OMITTED || kind == WIRE_FIGURE;
+		bool named = kind == WIRE_FILE || kind == WIRE_FOLDER ||
+			     kind == WIRE_GIVEN || kind == WIRE_OMITTED ||
+			     kind == WIRE_FIGURE;
 
-		/* Only what is a file has a path, and it must have one. */
+		/* Only a file or folder has a path, and it must have one. */
 		wire_put_head(image, (enum wire_kind)kind, 2, 2);
 		assert_int_equal(
 		    next_of(image, sizeof(image), 0), named ? 1 : -1);
