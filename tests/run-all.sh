@@ -3,6 +3,7 @@
 # own log, and one sum at the end. A suite counts by its own line
 # 'N passed, N failed'; one without such a line is one check by itself.
 set -u
+umask 022 # what is made here is for other users' eyes too
 cd "$(dirname "$0")/.." || exit 1
 logs=$(mktemp -d)
 cores=$(nproc)

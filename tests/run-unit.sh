@@ -1,6 +1,7 @@
 #!/bin/bash
 # Run unit test programs (cmocka) and add up. Ends on 'N passed, N failed'.
 set -u
+umask 022 # what is made here is for other users' eyes too
 passed=0
 failed=0
 for t in "$@"; do

@@ -4,6 +4,7 @@
 #   run.sh [--long] [--seed N]
 # SECONDS_LEFT is how long new kills are begun (0: until there are enough).
 set -euo pipefail
+umask 022 # what is made here is for other users' eyes too
 here=$(cd "$(dirname "$0")" && pwd)
 "$here/../devnet/install.sh" devnet
 # Settings of the caller's own stack are not for this one.

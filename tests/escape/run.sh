@@ -12,6 +12,7 @@
 # LOOPS=N runs everything N times with the faults at once, cold and warm in
 # turn, and looks for what grows. VERBOSE=1 names what passes.
 set -u
+umask 022 # what is made here is for other users' eyes too
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
 build=$(realpath "${1:-${B:-$top/build}}")

@@ -11,6 +11,7 @@
 #   TOLLBOX_TEST_NGINX a file whose lines are added to nginx's http block
 # shellcheck disable=SC2317 # finish and what it calls are called by traps
 set -euo pipefail
+umask 022 # what is made here is for other users' eyes too
 # Every child gets a process group of its own, so that Ctrl-C reaches this
 # script alone, which stops them in the right order.
 set -m
