@@ -89,11 +89,14 @@ export function createAsker(world, base, sites) {
   /** The same request `times` times, the sandboxes killed each time while its program runs → the last answer */
   async function losing(sent, times) {
     const [program] = /sleep [\d.]+/.exec(sent.body);
+    const runs = () => world.processes().all.some(({ command }) => command.includes(program));
     let answer;
     for (let time = 0; time < times; time += 1) {
+      // What an earlier kill left is still on its way out.
+      await until("no such program is left", () => !runs());
       const { boxer } = world.processes();
       const sending = world.send(sent);
-      await until("the program runs", () => world.processes().all.some(({ command }) => command.includes(program)));
+      await until("the program runs", runs);
       process.kill(boxer.pid, "SIGKILL");
       answer = await sending;
       // Who dies again and again is started again less and less soon.

@@ -346,7 +346,7 @@ const MCP = [
   ["9", "requestDigest is that of {arguments, name}", after(toolHello, rpc("tools/call", { arguments: { source: HELLO.source, runtime: HELLO.runtime }, name: "execute" })), { status: 200, headers: { "idempotency-replayed": "true" } }],
 ];
 
-const lostOnce = { ...bash("sleep 1.03125"), losses: 1 };
+const lostOnce = { ...bash("sleep 4.03125"), losses: 1 };
 const INDETERMINATE = "PAYMENT_SETTLEMENT_INDETERMINATE";
 /** Those that need a fault: of the facilitator, of our own sandbox, or of the settings. Each is sent alone. */
 const FAULTS = [
