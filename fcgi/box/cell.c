@@ -22,6 +22,7 @@
  * a killed process may wait as long for its turn to end. */
 #define LOST_MS 30000
 #define ALONE_MS 1
+#define LONG_CPU_US 100000 /* a long run: of all its processes */
 #define SWEEP_FIRST_MS 1
 #define SWEEP_MOST_MS 500
 
@@ -113,6 +114,10 @@ measure(struct cell *c)
 
 	if (over != VERDICT_STOP_NONE)
 		cell_stop(c, over);
+	else if (!c->is_long && c->tally.ev.cpu_us > LONG_CPU_US) {
+		c->is_long = true;
+		hull_weigh(&c->hull, CELL_WEIGHT_LONG);
+	}
 }
 
 static void
@@ -311,7 +316,7 @@ cell_open(struct cell **out, int pipes[3], struct loop *l,
 void
 cell_yield(struct cell *c)
 {
-	hull_yield(&c->hull, true);
+	hull_weigh(&c->hull, CELL_WEIGHT_AHEAD);
 }
 
 void
@@ -325,7 +330,7 @@ cell_hand_over(
 	if (c->state >= CELL_LOADING)
 		return;
 	if (c->state != CELL_READY)
-		hull_yield(&c->hull, false);
+		hull_weigh(&c->hull, CELL_WEIGHT);
 	if (hull_limit(&c->hull, c->init.fd, limits) != ST_OK)
 		cell_fail(c, ST_SANDBOX_SETUP_FAILED, "cannot set the limits");
 	c->tally.ev.memory_wall = c->hull.memory_wall;

@@ -65,7 +65,7 @@ on_warmed(struct cell *c)
 		cell_fail(c, ST_SANDBOX_SETUP_FAILED, "the hook does not go");
 		return;
 	}
-	hull_yield(&c->hull, false);
+	hull_weigh(&c->hull, CELL_WEIGHT);
 	now_ready(c);
 }
 

@@ -8,6 +8,13 @@
 #define CELL_METER_MS 25 /* the rhythm of the meter */
 #define CELL_ASK_MS 250	 /* for the report, and then for PID 1's exit */
 
+/* Shares of the CPU where there is not enough for all, in percent: of a run; of
+ * one that has used much already, so that a short one beside it stays short; of
+ * a sandbox that starts ahead of any job. */
+#define CELL_WEIGHT 100
+#define CELL_WEIGHT_LONG 25
+#define CELL_WEIGHT_AHEAD 10
+
 enum cell_state {
 	CELL_BOOTING, /* until sandbox-init says READY */
 	CELL_WARMING, /* until the interpreter waits at its gate */
@@ -30,6 +37,7 @@ struct cell {
 	bool lost; /* it does not go within DIE_MS */
 	bool lost_told;
 	bool told;		   /* the owner, that it ended */
+	bool is_long;		   /* weighs less since */
 	struct loop_watch control; /* to sandbox-init */
 	struct loop_watch init;	   /* pidfd of PID 1; -1: not held */
 	struct loop_timer wait;	   /* longest stay in this state */

@@ -406,16 +406,15 @@ cgroup_limit(struct cgroup *g, uint64_t memory_bytes, unsigned tasks)
 }
 
 void
-cgroup_yield(const struct cgroup *g, bool yield)
+cgroup_weigh(const struct cgroup *g, unsigned percent)
 {
 	size_t i = g->of[PLACE_CPU];
+	bool v2 = g->kind == CGROUP_V2;
 
 	if (i >= g->n)
 		return;
-	if (g->kind == CGROUP_V2)
-		(void)write_at(g->dir[i], "cpu.weight", yield ? "10" : "100");
-	else
-		(void)write_at(g->dir[i], "cpu.shares", yield ? "102" : "1024");
+	(void)write_number_at(g->dir[i], v2 ? "cpu.weight" : "cpu.shares",
+	    v2 ? percent : percent * 1024 / 100);
 }
 
 uint64_t

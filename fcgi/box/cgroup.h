@@ -48,9 +48,10 @@ int cgroup_enter(const struct cgroup *g);
 enum status cgroup_limit(struct cgroup *g, uint64_t memory_bytes,
     unsigned tasks) __attribute__((warn_unused_result));
 
-/* Let it have a small share of the CPU where others want it too, or (false) an
- * equal one. Good to have, no limit: where it cannot be set it is not. */
-void cgroup_yield(const struct cgroup *g, bool yield);
+/* Its share of the CPU where others want it too, in percent (1 to 100) of what
+ * a run has at first. Good to have, no limit: where it cannot be set it is not.
+ */
+void cgroup_weigh(const struct cgroup *g, unsigned percent);
 
 struct cgroup_use {
 	uint64_t memory_peak;  /* bytes, everything charged */

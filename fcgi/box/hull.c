@@ -271,10 +271,10 @@ hull_limit(struct hull *h, int init, const struct limits *limits)
 }
 
 void
-hull_yield(const struct hull *h, bool yield)
+hull_weigh(const struct hull *h, unsigned percent)
 {
 	if (h->group != NULL)
-		cgroup_yield(h->group, yield);
+		cgroup_weigh(h->group, percent);
 }
 
 /* ---- what it uses ---- */

@@ -65,8 +65,8 @@ enum status hull_lift(const struct hull *h, int init, const struct hook *hook)
 /* Other limits from now on, before the job's program runs. */
 enum status hull_limit(struct hull *h, int init, const struct limits *limits)
     __attribute__((warn_unused_result));
-/* While it starts ahead of any job it makes way for those that run. */
-void hull_yield(const struct hull *h, bool yield);
+/* As cgroup_weigh(); without a cgroup nothing. */
+void hull_weigh(const struct hull *h, unsigned percent);
 
 struct hull_use {
 	uint64_t memory; /* bytes now, other than files; 0: cannot be told */

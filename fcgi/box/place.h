@@ -23,7 +23,7 @@ enum place_role {
 	PLACE_MEMORY,
 	PLACE_PIDS,
 	PLACE_CPUACCT,
-	PLACE_CPU, /* equal shares among runs; may be missing */
+	PLACE_CPU, /* weights of the runs; may be missing */
 	PLACE_ROLES
 };
 

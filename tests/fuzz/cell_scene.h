@@ -170,10 +170,10 @@ hull_limit(struct hull *h, int init, const struct limits *limits)
 }
 
 void
-hull_yield(const struct hull *h, bool yield)
+hull_weigh(const struct hull *h, unsigned percent)
 {
 	(void)h;
-	(void)yield;
+	(void)percent;
 }
 
 enum status
