@@ -31,7 +31,10 @@ if [ "${CONTENT_LENGTH:-0}" != 0 ]; then
 	exec 3>&- <&4 4<&-
 fi
 
-/usr/bin/cgi-fcgi -bind -connect "$socket" | {
+# A daemon that dies in the middle of an answer (cgi-fcgi then ends with 253)
+# is told by an end that comes late: a web server that has the beginning and the
+# end at once takes what there is for the whole, and rewrites Content-Length.
+{ /usr/bin/cgi-fcgi -bind -connect "$socket" || [ $? -ne 253 ] || sleep 1; } | {
 	if IFS= read -r status; then
 		printf '%s\n' "$status"
 		exec cat

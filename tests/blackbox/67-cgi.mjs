@@ -34,11 +34,12 @@ export default async function cgi(test, world) {
   await under("Apache")("the daemon dies in the middle of an answer: the connection ends", () => assertCut(apache.urls.half.http));
   await apache.stop();
 
-  const wrapped = await fcgiwrapFront(world);
+  const wrapped = await fcgiwrapFront(world, half.socket);
   await throughFront(under("fcgiwrap"), world, { ...wrapped.urls.main, repeats: false });
   await under("fcgiwrap")("the daemon is away: 502 in the same form", async () => {
     assertOwnAnswer(await send({ base: wrapped.urls.away.http, body: HELLO }), "SERVICE_INTERNAL_FAILURE", 502);
   });
+  await under("fcgiwrap")("the daemon dies in the middle of an answer: the connection ends", () => assertCut(wrapped.urls.half.http));
   await wrapped.stop();
 
   await Promise.all([silence.stop(), half.stop()]);
