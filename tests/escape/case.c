@@ -151,8 +151,8 @@ want_line(struct reader *r, char *rest)
 			w->bytes = (long)number(r, v);
 		} else if (strcmp(word, "distinct") == 0)
 			w->distinct = true;
-		else if (strcmp(word, "steady") == 0)
-			w->steady = true;
+		else if (strcmp(word, "let-go") == 0)
+			w->let_go = true;
 		else if (*word != '\0')
 			broken(r, "no such wish");
 	}

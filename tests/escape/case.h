@@ -15,8 +15,8 @@
  *				exit=N signal=N ms<N cpu<N cpu>N (ms; the first
 				is stretched by the host's load)
  *				bytes=N of stdout; distinct: no two runs of a
- *				repeat print the same; steady: the last runs of
- *				a repeat take at most twice as long as the first
+ *				repeat print the same; let-go: the kernel has
+ *				no more namespaces after a repeat than before
  *	out REGEX | err REGEX | text REGEX	of stdout, stderr, error.message
  *	run RUNTIME [beside]	the program, up to a line ---; beside: while
  *				what follows runs
@@ -65,7 +65,7 @@ struct case_want {
 	bool has_bytes;
 	long bytes;
 	bool distinct;
-	bool steady;
+	bool let_go;
 	char *out; /* patterns, or NULL */
 	char *err;
 	char *text;

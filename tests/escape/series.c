@@ -13,7 +13,6 @@ struct series {
 	pthread_mutex_t lock;
 	long next;
 	char **said; /* where they must be distinct */
-	double *ms;
 	bool bad;
 	char why[SERIES_WHY];
 };
@@ -200,7 +199,6 @@ run_one(struct series *all, long i, char why[SERIES_WHY])
 	char mark[16];
 	struct job j;
 	char *source, *file;
-	int64_t before;
 	bool good;
 
 	/* Short: the kernel keeps 15 letters of a thread's name. */
@@ -222,10 +220,7 @@ run_one(struct series *all, long i, char why[SERIES_WHY])
 		j.files = &extra;
 		j.n_files = 1;
 	}
-	before = io_now_us();
 	run_job(&o, all->server, &j);
-	if (all->ms != NULL)
-		all->ms[i - 1] = (double)(io_now_us() - before) / 1000;
 	good = fits(&o, &s->want, i, why);
 	if (good && strstr(s->source, "{mark}") != NULL && is_marked(mark))
 		good = wrong(why, "a process is left");
@@ -278,30 +273,55 @@ all_distinct(const struct series *all, char why[SERIES_WHY])
 	return true;
 }
 
-static double
-fastest(const double *ms, size_t n)
-{
-	double least = ms[0];
+/* ---- what the kernel keeps ---- */
 
-	for (size_t i = 1; i < n; i++)
-		if (ms[i] < least)
-			least = ms[i];
-	return least;
+static const char *const kept[] = { "net_namespace", "user_namespace",
+	"pid_namespace", "uts_namespace" };
+#define KEPT (sizeof(kept) / sizeof(kept[0]))
+
+/* How many of each this host's kernel holds; only root may know. */
+static bool
+count_kept(long n[KEPT], char why[SERIES_WHY])
+{
+	char path[100], text[64];
+	ssize_t len;
+	int fd;
+
+	for (size_t i = 0; i < KEPT; i++) {
+		(void)snprintf(
+		    path, sizeof(path), "/sys/kernel/slab/%s/objects", kept[i]);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		len = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+		if (fd >= 0)
+			close(fd);
+		if (len <= 0)
+			return wrong(why, "%s cannot be read", path);
+		text[len] = '\0';
+		n[i] = strtol(text, NULL, 10);
+	}
+	return true;
 }
 
-/* What piles up slows all of them down. What else the machine does slows some
- * down, so the fastest are compared, and generously. */
+/* The kernel frees a namespace some time after its last process, and other
+ * tests make some of their own meanwhile: so wait, and a quarter of one a run
+ * is not yet too much. */
 static bool
-is_steady(const struct series *all, char why[SERIES_WHY])
+is_let_go(const long before[KEPT], long runs, char why[SERIES_WHY])
 {
-	size_t n = (size_t)all->s->repeat / 5;
-	double first = fastest(all->ms, n);
-	double last = fastest(all->ms + all->s->repeat - (long)n, n);
+	long now[KEPT];
+	size_t i;
 
-	if (last <= 4 * first)
-		return true;
-	return wrong(why, "the fastest took %.1f ms at first, %.1f at last",
-	    first, last);
+	for (int round = 0; round < 300; round++) {
+		if (!count_kept(now, why))
+			return false;
+		for (i = 0; i < KEPT && now[i] <= before[i] + runs / 4; i++)
+			;
+		if (i == KEPT)
+			return true;
+		usleep(200000);
+	}
+	return wrong(why, "%ld runs left the kernel %ld of %s, before %ld",
+	    runs, now[i], kept[i], before[i]);
 }
 
 bool
@@ -312,24 +332,24 @@ series_run(const struct server *server, const struct case_step *s,
 	size_t n = (size_t)s->repeat;
 	pthread_t threads[32];
 	long together = s->together > 32 ? 32 : s->together;
+	long before[KEPT];
 
 	pthread_mutex_init(&all.lock, NULL);
 	if (s->want.distinct)
 		all.said = calloc(n, sizeof(char *));
-	if (s->want.steady)
-		all.ms = calloc(n, sizeof(double));
+	if (s->want.let_go && !count_kept(before, why))
+		return false;
 	for (long t = 0; t < together; t++)
 		pthread_create(&threads[t], NULL, series_thread, &all);
 	for (long t = 0; t < together; t++)
 		pthread_join(threads[t], NULL);
 	if (!all.bad && all.said != NULL)
 		all.bad = !all_distinct(&all, all.why);
-	if (!all.bad && all.ms != NULL)
-		all.bad = !is_steady(&all, all.why);
+	if (!all.bad && s->want.let_go)
+		all.bad = !is_let_go(before, s->repeat, all.why);
 	for (size_t i = 0; all.said != NULL && i < n; i++)
 		free(all.said[i]);
 	free(all.said);
-	free(all.ms);
 	(void)snprintf(why, SERIES_WHY, "%s", all.why);
 	return !all.bad;
 }
