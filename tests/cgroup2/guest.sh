@@ -216,6 +216,7 @@ part_groups() {
 
 part_runs() {
 	unit_test boxer '' in_unit
+	unit_test weight '' in_unit
 }
 
 part_life() {

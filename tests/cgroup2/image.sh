@@ -69,7 +69,7 @@ printf 'passwd: files\ngroup: files\nhosts: files\n' \
 
 # The product and its tests.
 product=("$build"/{tollbox,sandbox-init,tests/escape/box}
-	"$build"/tests/unit/box/test_{cgroup,boxer,boxer_life,work,filter,host}
+	"$build"/tests/unit/box/test_{cgroup,boxer,boxer_life,weight,work,filter,host}
 	"$build"/tests/unit/cgroup2/test_wall)
 for file in "${product[@]}"; do
 	mkdir -p "$root/tollbox/${file%/*}"

@@ -4,7 +4,7 @@
 include Makefile
 
 CGROUP2_TESTS := $(B)/tests/unit/cgroup2/test_wall \
-	$(foreach t,cgroup boxer boxer_life work filter host, \
+	$(foreach t,cgroup boxer boxer_life weight work filter host, \
 		$(B)/tests/unit/box/test_$(t))
 
 .PHONY: cgroup2-programs
