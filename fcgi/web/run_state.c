@@ -71,6 +71,8 @@ run_state_release(struct run *r)
 	if (r->working)
 		atomic_fetch_sub(&r->g->paying, 1);
 	r->working = false;
+	/* The answer is kept by now, and counted there. */
+	room_leave(r->g->room, &r->room);
 	intake_free(&r->in);
 }
 
@@ -78,7 +80,6 @@ void
 run_state_free(struct run *r)
 {
 	client_release(r->slot);
-	room_leave(r->g->room, &r->room);
 	run_state_release(r);
 	standing_leave(r);
 	ledger_row_free(&r->row);

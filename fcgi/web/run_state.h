@@ -108,7 +108,7 @@ void run_state_init(struct run *r, struct http_reply *a, struct context *g,
 /* The payment's turn in flight ends, if it was ours. */
 void run_state_leave(struct run *r);
 /* The work is done: twins waiting in flight wake up, and its place among those
- * that work and what it held of the budget of bodies go back. */
+ * that work and what it held of the budgets of bodies and answers go back. */
 void run_state_release(struct run *r);
 /* Undo all of it: the slot goes back, twins waiting in flight wake up. */
 void run_state_free(struct run *r);

@@ -47,7 +47,9 @@ standing_take(struct run *r)
 
 	if (st != ST_OK)
 		return fault_set(&r->f, ST_SERVICE_INTERNAL_FAILURE, "ledger");
-	if (who.good || r->vouched)
+	/* Else who pays once could have all that was refused of him settled at
+	 * once, as often as he likes. */
+	if ((who.good && r->row.state != LEDGER_FAILED) || r->vouched)
 		return ST_OK;
 	/* What is on record may have been paid with his last money. */
 	if (is_new(r) && quota_wary(r->g->quota))

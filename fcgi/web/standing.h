@@ -3,7 +3,8 @@
  * flood of keys that hold nothing takes all places, slots and room for answers
  * until the facilitator has refused each. Who has paid here before, and was not
  * refused since, is known (pay/ledger.h); all others are strangers until their
- * payment is settled.
+ * payment is settled, and a payment that was refused is a stranger's, whoever
+ * sends it again.
  */
 #ifndef STANDING_H
 #define STANDING_H

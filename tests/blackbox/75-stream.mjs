@@ -251,6 +251,15 @@ os.write(1, b"\\xe4\\xbd")
       assertOutput(run, assertStream(run, SSE));
     }
   });
+  await test("a slow reader holds no room for his answer, which is kept already", async () => {
+    const run = { body: flood(4 * MIB), payer: world.nextPayer(), amount: "20000" };
+    run.header = await world.payment({ payer: run.payer, amount: run.amount });
+    const direct = await openFastcgi(socket, { body: run.body, headers: run.header, accept: SSE });
+    await answered(run);
+    const { text } = await world.send({ path: "/metrics", method: "GET" });
+    assert.match(text, /^tollbox_answer_bytes_reserved 0$/m);
+    assert.ok((await direct.resume()).whole, "it was still told");
+  });
   await test("web servers that read nothing, of a stream or of JSON, stop neither their runs nor others, and are given up in time", async () => {
     const runs = [];
     // Twice the slots of a machine with two cores: had each its slot until it is given up, this would take 20 s.

@@ -243,6 +243,26 @@ export default async function fair(test, world) {
     assert.deepEqual(await good(), [[1]]);
   });
 
+  await test("who pays once, and sends again all that was refused of him, takes no place from others", async () => {
+    const { payer } = medium;
+    const refused = [];
+    proxy.set({ settle: { mode: "refuse" } });
+    for (let n = 0; n < 30; n++) {
+      refused.push({ ...(await unfunded()), headers: await world.payment({ payer, amount: "1000" }) });
+      assertRefused(await send(refused[n]), "PAYMENT_SETTLEMENT_FAILED");
+    }
+    proxy.reset();
+    assert.equal((await send(await request(HELLO, { payer }))).status, 200);
+    proxy.set({ settle: { mode: "delay", ms: 1500 } });
+    const all = Promise.all(refused.map(send));
+    await until("they are at work", () => proxy.stats().settle.calls > 0, { everyMs: 5 });
+    const answer = await send(await request(HELLO, { payer: small.payer }));
+    assert.equal(answer.json?.stdout, "hello\n", answer.text);
+    const told = (await all).map(({ status }) => status);
+    proxy.reset();
+    assert.ok(told.every((status) => [200, 503].includes(status)) && told.includes(503), String(told));
+  });
+
   // ---- the budget of large bodies
 
   await test("who waits for his own run with large bodies, without paying for them, leaves room for others' bodies", async () => {
