@@ -62,7 +62,7 @@ export function readProcess(pid) {
   }
 }
 
-/** The processes below `root`, that one left out. */
+/** The processes below `root`, that one left out, each behind its parent. */
 export function descendants(root) {
   const all = readdirSync("/proc").filter((name) => /^\d+$/.test(name)).map(readProcess).filter(Boolean);
   const below = new Set([root]);
@@ -71,7 +71,8 @@ export function descendants(root) {
     before = below.size;
     all.filter(({ ppid }) => below.has(ppid)).forEach(({ pid }) => below.add(pid));
   }
-  return all.filter(({ pid }) => pid !== root && below.has(pid));
+  below.delete(root);
+  return [...below].map((wanted) => all.find(({ pid }) => pid === wanted));
 }
 
 /** Those of `processes` that still live, and are the same and not a reused number. */
