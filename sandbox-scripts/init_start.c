@@ -139,13 +139,12 @@ limit_all(pid_t pid, const struct limit *all, size_t n, struct init_trouble *t)
 	return true;
 }
 
-/* Those that are the same for all jobs. */
+/* Those that are the same for all jobs, but for the next one. */
 static bool
 set_limits(struct init_trouble *t)
 {
 	static const struct limit all[] = {
 		{ RLIMIT_NPROC, LIMITS_TASKS, LIMITS_TASKS },
-		{ RLIMIT_NOFILE, LIMITS_FILES_OPEN, LIMITS_FILES_OPEN },
 		/* 1, not 0: core(5), "Piping core dumps"; and the filter
 		 * keeps the program from lowering it. */
 		{ RLIMIT_CORE, 1, 1 },
@@ -163,6 +162,19 @@ set_limits(struct init_trouble *t)
 	if (setrlimit(RLIMIT_STACK, &stack) < 0)
 		return init_trouble(t, "limits", errno);
 	return limit_all(0, all, sizeof(all) / sizeof(all[0]), t);
+}
+
+/* Only after confine(): the kernel measures the descriptors that all sandboxes
+ * have on their way through sockets, since they are one user to it, by this
+ * limit of who sends one more. Under the program's any program could keep the
+ * listener from being sent. */
+static bool
+limit_files(struct init_trouble *t)
+{
+	static const struct limit files = { RLIMIT_NOFILE, LIMITS_FILES_OPEN,
+		LIMITS_FILES_OPEN };
+
+	return limit_all(0, &files, 1, t);
 }
 
 bool
@@ -235,7 +247,7 @@ become(const struct init_program *p, char **argv, char **env,
 	reset_signals();
 	if (!set_limits(t) ||
 	    (p->job != NULL && !init_start_limit(0, p->job, 0, t)) ||
-	    !confine(t))
+	    !confine(t) || !limit_files(t))
 		return;
 	execve(p->command[0], argv, env);
 	init_trouble(t, "exec", errno);
