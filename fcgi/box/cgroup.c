@@ -16,6 +16,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/own.h"
+#include "box/cgroup_file.h"
 #include "box/place.h"
 
 /* Most processes that are killed in one pass; more than a run may have. */
@@ -50,70 +51,6 @@ cgroup_detect(void)
 	return CGROUP_NONE;
 }
 
-/* ---- small files ---- */
-
-static bool
-write_at(int dir, const char *name, const char *text)
-{
-	OWN_FD int fd = openat(dir, name, O_WRONLY | O_CLOEXEC);
-	size_t len = strlen(text);
-
-	return fd >= 0 && write(fd, text, len) == (ssize_t)len;
-}
-
-static bool
-write_number_at(int dir, const char *name, uint64_t value)
-{
-	char text[24];
-
-	(void)snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
-	return write_at(dir, name, text);
-}
-
-/* The whole of a small file; "" if it is not there or holds more. */
-static void
-read_at(char *out, size_t cap, int dir, const char *name)
-{
-	OWN_FD int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
-	size_t len = 0;
-	ssize_t n = 0;
-
-	while (fd >= 0 && len + 1 < cap) {
-		n = read(fd, out + len, cap - 1 - len);
-		if (n <= 0)
-			break;
-		len += (size_t)n;
-	}
-	out[n < 0 || len + 1 >= cap ? 0 : len] = '\0';
-}
-
-/* A file's only number, or the first in it; 0 if there is none. */
-static uint64_t
-read_number_at(int dir, const char *name)
-{
-	char text[32];
-
-	read_at(text, sizeof(text), dir, name);
-	return strtoull(text, NULL, 10);
-}
-
-/* The number behind a key of a "key value" file. 0 if there is none. */
-static uint64_t
-number_in(const char *text, const char *key)
-{
-	size_t len = strlen(key);
-	const char *p = text;
-
-	while (p != NULL && *p != '\0') {
-		if (strncmp(p, key, len) == 0 && p[len] == ' ')
-			return strtoull(p + len, NULL, 10);
-		p = strchr(p, '\n');
-		if (p != NULL)
-			p++;
-	}
-	return 0;
-}
-
 /* ---- killing ---- */
 
 /* Pids of a cgroup.procs, at most cap. */
@@ -124,7 +61,7 @@ list_pids(pid_t *out, size_t cap, int dir)
 	size_t n = 0;
 	long pid;
 
-	read_at(text, sizeof(text), dir, "cgroup.procs");
+	cgroup_file_read(text, sizeof(text), dir, "cgroup.procs");
 	while (n < cap) {
 		pid = strtol(p, &end, 10);
 		if (end == p)
@@ -168,7 +105,7 @@ kill_listed(int dir)
 static void
 kill_dir(enum cgroup_kind kind, int dir)
 {
-	if (kind != CGROUP_V2 || !write_at(dir, "cgroup.kill", "1"))
+	if (kind != CGROUP_V2 || !cgroup_file_write(dir, "cgroup.kill", "1"))
 		kill_listed(dir);
 }
 
@@ -369,24 +306,24 @@ limit_v1(int dir, uint64_t bytes)
 {
 	bool both = faccessat(dir, "memory.memsw.limit_in_bytes", W_OK, 0) == 0;
 
-	if (!write_number_at(dir, "memory.limit_in_bytes", bytes)) {
+	if (!cgroup_file_put(dir, "memory.limit_in_bytes", bytes)) {
 		if (!both || errno != EINVAL ||
-		    !write_number_at(
+		    !cgroup_file_put(
 			dir, "memory.memsw.limit_in_bytes", bytes) ||
-		    !write_number_at(dir, "memory.limit_in_bytes", bytes))
+		    !cgroup_file_put(dir, "memory.limit_in_bytes", bytes))
 			return false;
 	}
 	return !both ||
-	       write_number_at(dir, "memory.memsw.limit_in_bytes", bytes);
+	       cgroup_file_put(dir, "memory.memsw.limit_in_bytes", bytes);
 }
 
 static bool
 limit_v2(int dir, uint64_t bytes)
 {
-	if (!write_number_at(dir, "memory.max", bytes))
+	if (!cgroup_file_put(dir, "memory.max", bytes))
 		return false;
 	return faccessat(dir, "memory.swap.max", F_OK, 0) < 0 ||
-	       write_at(dir, "memory.swap.max", "0");
+	       cgroup_file_write(dir, "memory.swap.max", "0");
 }
 
 enum status
@@ -398,7 +335,7 @@ cgroup_limit(struct cgroup *g, uint64_t memory_bytes, unsigned tasks)
 	ok = g->kind == CGROUP_V2 ? limit_v2(memory, memory_bytes)
 				  : limit_v1(memory, memory_bytes);
 	if (ok)
-		ok = write_number_at(
+		ok = cgroup_file_put(
 		    g->dir[g->of[PLACE_PIDS]], "pids.max", tasks);
 	if (!ok)
 		log_err("limits of %s: %s", g->path[0], strerror(errno));
@@ -413,7 +350,7 @@ cgroup_weigh(const struct cgroup *g, unsigned percent)
 
 	if (i >= g->n)
 		return;
-	(void)write_number_at(g->dir[i], v2 ? "cpu.weight" : "cpu.shares",
+	(void)cgroup_file_put(g->dir[i], v2 ? "cpu.weight" : "cpu.shares",
 	    v2 ? percent : percent * 1024 / 100);
 }
 
@@ -424,9 +361,9 @@ cgroup_cpu_us(const struct cgroup *g)
 	char text[1024];
 
 	if (g->kind != CGROUP_V2)
-		return read_number_at(acct, "cpuacct.usage") / 1000;
-	read_at(text, sizeof(text), acct, "cpu.stat");
-	return number_in(text, "usage_usec");
+		return cgroup_file_number(acct, "cpuacct.usage") / 1000;
+	cgroup_file_read(text, sizeof(text), acct, "cpu.stat");
+	return cgroup_file_value(text, "usage_usec");
 }
 
 void
@@ -436,11 +373,11 @@ cgroup_counters(const struct cgroup *g, struct cgroup_use *out)
 	int memory = g->dir[g->of[PLACE_MEMORY]];
 	char text[1024];
 
-	out->memory_peak = read_number_at(
+	out->memory_peak = cgroup_file_number(
 	    memory, v2 ? "memory.peak" : "memory.max_usage_in_bytes");
-	read_at(text, sizeof(text), memory,
+	cgroup_file_read(text, sizeof(text), memory,
 	    v2 ? "memory.events" : "memory.oom_control");
-	out->oom_kills = number_in(text, "oom_kill");
+	out->oom_kills = cgroup_file_value(text, "oom_kill");
 	out->cpu_us = cgroup_cpu_us(g);
 }
 
@@ -448,16 +385,21 @@ enum status
 cgroup_use(const struct cgroup *g, struct cgroup_use *out)
 {
 	bool v2 = g->kind == CGROUP_V2;
+	int memory = g->dir[g->of[PLACE_MEMORY]];
 	char text[8192];
 
 	memset(out, 0, sizeof(*out));
-	read_at(text, sizeof(text), g->dir[g->of[PLACE_MEMORY]], "memory.stat");
+	out->memory_now = cgroup_file_number(
+	    memory, v2 ? "memory.current" : "memory.usage_in_bytes");
+	cgroup_file_read(text, sizeof(text), memory, "memory.stat");
 	if (text[0] == '\0')
 		return ST_IO;
-	out->memory_anon = number_in(text, v2 ? "anon" : "total_rss");
-	out->memory_shmem = number_in(text, v2 ? "shmem" : "total_shmem");
-	read_at(text, sizeof(text), g->dir[g->of[PLACE_PIDS]], "pids.events");
-	out->tasks_refused = number_in(text, "max");
+	out->memory_anon = cgroup_file_value(text, v2 ? "anon" : "total_rss");
+	out->memory_shmem =
+	    cgroup_file_value(text, v2 ? "shmem" : "total_shmem");
+	cgroup_file_read(
+	    text, sizeof(text), g->dir[g->of[PLACE_PIDS]], "pids.events");
+	out->tasks_refused = cgroup_file_value(text, "max");
 	cgroup_counters(g, out);
 	return ST_OK;
 }

@@ -55,6 +55,7 @@ void cgroup_weigh(const struct cgroup *g, unsigned percent);
 
 struct cgroup_use {
 	uint64_t memory_peak;  /* bytes, everything charged */
+	uint64_t memory_now;   /* bytes, likewise, just before the next two */
 	uint64_t memory_anon;  /* bytes now, other than files and kernel */
 	uint64_t memory_shmem; /* bytes now: tmpfs, memfd, shared mappings */
 	uint64_t cpu_us;

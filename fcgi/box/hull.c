@@ -329,10 +329,11 @@ use_by_group(struct hull_use *out, const struct hull *h)
 		return ST_OK;
 	if (after < before)
 		after = before;
-	out->files = after;
 	out->memory = u.memory_anon;
 	if (u.memory_shmem > after)
 		out->memory += u.memory_shmem - after;
+	if (u.memory_now > out->memory)
+		out->others = u.memory_now - out->memory;
 	return ST_OK;
 }
 
@@ -431,7 +432,7 @@ hull_use(struct hull_use *out, const struct hull *h, int init)
 	st = h->group == NULL ? use_by_meter(out, h) : use_by_group(out, h);
 	/* PID 1's number may be another's. */
 	if (!io_alive(init))
-		out->memory = 0;
+		out->memory = out->others = 0;
 	return st;
 }
 

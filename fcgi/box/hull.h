@@ -70,7 +70,9 @@ void hull_weigh(const struct hull *h, unsigned percent);
 
 struct hull_use {
 	uint64_t memory; /* bytes now, other than files; 0: cannot be told */
-	uint64_t files;	 /* bytes in files now; 0 likewise, or by the meter */
+	uint64_t others; /* bytes charged now beside memory: files, what the
+			  * kernel keeps of the host's files and for itself; 0
+			  * likewise, or by the meter */
 	uint64_t cpu_us;
 	/* Of the cgroup, which stay when the processes are gone; 0: none. */
 	uint64_t memory_peak;

@@ -60,7 +60,7 @@ tally_look(struct tally *t, const struct hull *h, int init)
 		return VERDICT_STOP_NONE;
 	cpu_us = beyond(now.cpu_us, t->first.cpu_us);
 	raise_to(&t->ev.cpu_us, cpu_us);
-	raise_to(&t->files_most, now.files);
+	raise_to(&t->others_most, now.others);
 	memory = beyond(now.memory, t->first.memory);
 	raise_to(&t->ev.memory_used, memory);
 	if (memory > t->ev.limits.memory_bytes)
@@ -81,7 +81,8 @@ tally_report(struct tally *t, const struct hull *h, int init,
 	    (!WIFSIGNALED(m->wait_status) ||
 		WTERMSIG(m->wait_status) > SIGNAL_MOST))
 		return ST_FORMAT;
-	/* PID 1 still holds the folders of a program that is gone. */
+	/* PID 1 still holds the folders of a program that is gone, and the
+	 * group what the kernel keeps. */
 	if (h->group == NULL || WIFSIGNALED(m->wait_status))
 		(void)tally_look(t, h, init);
 	if (h->group == NULL) {
@@ -113,10 +114,12 @@ tally_last(struct tally *t, const struct hull *h)
 	t->ev.memory_peak = now.memory_peak;
 	t->ev.oom_kills = now.oom_kills;
 	/* A program that gave up for lack of memory may have grown between the
-	 * last look and its end. The kernel missed nothing, but counts files,
-	 * too. */
-	if (t->ev.reported && WIFSIGNALED(t->ev.wait_status))
+	 * last look and its end. The kernel missed nothing, but counts all: the
+	 * work folder, the pages of /usr that the program was the first to
+	 * read, its own tables. Most of that is there still. */
+	if (t->ev.reported && WIFSIGNALED(t->ev.wait_status) &&
+	    t->others_most > 0)
 		raise_to(&t->ev.memory_used,
-		    beyond(now.memory_peak, t->files_most + t->first.memory));
+		    beyond(now.memory_peak, t->others_most + t->first.memory));
 	raise_to(&t->ev.cpu_us, beyond(now.cpu_us, t->first.cpu_us));
 }

@@ -17,7 +17,8 @@ struct tally {
 	struct hull_use first; /* before the program's time */
 	int64_t since_us;      /* nothing of the run can be older */
 	int64_t released_us;   /* 0: not yet */
-	uint64_t files_most;   /* bytes in files, in any look */
+	uint64_t others_most;  /* bytes charged for what is not the program's
+				* memory, in any look */
 	struct verdict_evidence ev;
 };
 

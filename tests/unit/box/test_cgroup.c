@@ -253,6 +253,8 @@ memory_now(void **state)
 	await_memory(g, &u, len - MIB);
 	assert_true(u.memory_anon > len - MIB && u.memory_anon < len + 4 * MIB);
 	assert_true(u.memory_shmem < 2 * MIB);
+	assert_true(u.memory_now >= u.memory_anon + u.memory_shmem);
+	assert_true(u.memory_now <= u.memory_peak);
 	cgroup_kill(g);
 	assert_int_equal(status_of(pid), SIGKILL);
 
@@ -260,6 +262,7 @@ memory_now(void **state)
 	await_memory(g, &u, len - MIB);
 	assert_true(u.memory_shmem > len - MIB);
 	assert_true(u.memory_anon < 4 * MIB);
+	assert_true(u.memory_now >= u.memory_shmem);
 	cgroup_kill(g);
 	assert_int_equal(status_of(pid), SIGKILL);
 	close_soon(g);
