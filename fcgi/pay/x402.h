@@ -100,6 +100,13 @@ enum status x402_payment_parse(struct x402_payment *out, const char *header,
     int version, struct fault *f) __attribute__((warn_unused_result));
 void x402_payment_free(struct x402_payment *p);
 
+/* Is what was signed the same as in the payment that body, len bytes which
+ * x402_put_facilitator() wrote, was made of? Their payloads in JCS form alone
+ * count: a client that repeats itself may write all else anew. ST_OK;
+ * ST_CONFLICT if they differ; ST_FORMAT if body is none of ours; ST_NOMEM. */
+enum status x402_payment_same(const struct x402_payment *p, const char *body,
+    size_t len) __attribute__((warn_unused_result));
+
 /* The identity of api.md section 10: "eip155:84532/0xasset/0xfrom/0xnonce",
  * lower case; not EVM: "network/digest". Network and asset are req's, so that
  * the text tells what the signature is checked against, not what the client

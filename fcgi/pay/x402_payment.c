@@ -1,5 +1,6 @@
 #include "pay/x402.h"
 
+#include <openssl/crypto.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -377,6 +378,47 @@ x402_payment_parse(
 	if (st != ST_OK)
 		x402_payment_free(out);
 	return st;
+}
+
+static enum status
+put_payload(struct buf *out, const struct cJSON *payment)
+{
+	const struct cJSON *payload = json_get(payment, "payload");
+
+	if (payload == NULL)
+		return ST_FORMAT;
+	jcs_write(out, payload);
+	return buf_status(out);
+}
+
+enum status
+x402_payment_same(const struct x402_payment *p, const char *body, size_t len)
+{
+	/* The payment is one deeper in it and has the requirement beside it. */
+	static const struct json_caps caps = { .depth = 2 * X402_JSON_DEPTH,
+		.values = (size_t)2 * X402_JSON_VALUES };
+	OWN_JSON struct cJSON *mine = NULL, *whole = NULL;
+	const struct cJSON *earlier;
+	OWN_BUF struct buf a, b;
+	enum status st = json_parse(&mine, p->raw, p->raw_len, &CAPS, NULL);
+
+	buf_init(&a, JCS_CAP);
+	buf_init(&b, JCS_CAP);
+	if (st == ST_OK)
+		st = json_parse(&whole, body, len, &caps, NULL);
+	if (st != ST_OK)
+		return st;
+	earlier = json_get(whole, "paymentPayload");
+	if (earlier == NULL)
+		return ST_FORMAT;
+	st = put_payload(&a, mine);
+	if (st == ST_OK)
+		st = put_payload(&b, earlier);
+	if (st != ST_OK)
+		return st;
+	return a.len == b.len && CRYPTO_memcmp(a.data, b.data, a.len) == 0
+		   ? ST_OK
+		   : ST_CONFLICT;
 }
 
 void

@@ -73,8 +73,45 @@ repeat_find(char **identity, struct run *r)
 	return ST_OK;
 }
 
-enum status
-repeat_allowed(struct run *r, const struct ledger_row *row)
+static bool
+same_request(const struct run *r, const struct ledger_row *row)
+{
+	return strcmp(row->site, r->site->conf.public_url) == 0 &&
+	       strcmp(row->route, r->q->path) == 0 &&
+	       strcmp(row->request_digest, r->in.digest) == 0;
+}
+
+/* Only the holder of a payment gets what it bought. What cannot be checked here
+ * must at least be the very signature that was claimed. A 402 would tell its
+ * payer to sign again, so that is the answer only where no money moved. */
+static enum status
+check_holder(struct run *r, const struct ledger_row *row)
+{
+	enum status st = ST_CONFLICT;
+
+	if (r->signature == X402_SIGNED_YES)
+		return ST_OK;
+	if (row->settle_body != NULL)
+		st = x402_payment_same(
+		    &r->pay, row->settle_body, row->settle_body_len);
+	if (st == ST_OK)
+		return ST_OK;
+	if (st != ST_CONFLICT)
+		return fault_set(&r->f, ST_SERVICE_INTERNAL_FAILURE, "payload");
+	if (row->state == LEDGER_FAILED)
+		return fault_set(&r->f, ST_PAYMENT_INVALID,
+		    "payload is not the one this payment was made with, and "
+		    "nothing was charged for that one");
+	return fault_set(&r->f, ST_PAYMENT_REPLAYED,
+	    "this payment is on record with another payload (its signature, "
+	    "for one); repeat the request with that one, do not sign a new "
+	    "payment");
+}
+
+/* What was signed is public afterwards, so a run that was asked for with a key
+ * is only for who has it. */
+static enum status
+check_key(struct run *r, const struct ledger_row *row)
 {
 	if (!row->keyed ||
 	    (r->keyed && CRYPTO_memcmp(r->key, row->key, sizeof(r->key)) == 0))
@@ -82,6 +119,19 @@ repeat_allowed(struct run *r, const struct ledger_row *row)
 	return fault_set(&r->f, ST_PAYMENT_REPLAYED,
 	    "this payment's run was asked for with an Idempotency-Key; send "
 	    "the same request with the same key");
+}
+
+enum status
+repeat_allowed(struct run *r, const struct ledger_row *row)
+{
+	enum status st;
+
+	if (!same_request(r, row))
+		return fault_set(&r->f, ST_PAYMENT_REPLAYED,
+		    "this payment was used for another request (another site, "
+		    "route or body)");
+	st = check_holder(r, row);
+	return st == ST_OK ? check_key(r, row) : st;
 }
 
 enum status

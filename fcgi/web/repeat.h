@@ -18,8 +18,12 @@ enum status repeat_init(struct run *r) __attribute__((warn_unused_result));
 enum status repeat_find(char **identity, struct run *r)
     __attribute__((warn_unused_result));
 
-/* May this request have what the row bought? What was signed is public
- * afterwards, so a run that was asked for with a key is only for who has it. */
+/* May the request, by its payment, have what the row of that payment bought?
+ * Only the same request, of who holds what was signed and the key, if there was
+ * one. (A key that led to the row has been asked already.) ST_OK;
+ * ST_PAYMENT_REPLAYED, and ST_PAYMENT_INVALID where the row is FAILED: a 402
+ * makes clients sign again, which is right where no money moved only. f is set
+ * where it is not ST_OK. */
 enum status repeat_allowed(struct run *r, const struct ledger_row *row)
     __attribute__((warn_unused_result));
 

@@ -91,26 +91,6 @@ read_payment(struct run *r)
 	return r->signature == X402_SIGNED_NO ? ST_PAYMENT_INVALID : ST_OK;
 }
 
-/* Only the holder of a payment gets what it bought. A signature that cannot be
- * checked here must at least be the very one that was claimed. */
-static bool
-same_holder(const struct run *r, const struct ledger_row *row)
-{
-	if (r->signature == X402_SIGNED_YES)
-		return true;
-	return row->settle_body != NULL && r->pay.raw_len > 0 &&
-	       memmem(row->settle_body, row->settle_body_len, r->pay.raw,
-		   r->pay.raw_len) != NULL;
-}
-
-static bool
-same_request(const struct run *r, const struct ledger_row *row)
-{
-	return strcmp(row->site, r->site->conf.public_url) == 0 &&
-	       strcmp(row->route, r->q->path) == 0 &&
-	       strcmp(row->request_digest, r->in.digest) == 0;
-}
-
 static enum status
 parse_body(struct run *r)
 {
@@ -282,24 +262,6 @@ settle_row(struct run *r, const struct ledger_row *row)
 	return settle(r, row->settle_body, row->settle_body_len, row);
 }
 
-/* May this payment have what its row says? The key was asked already where it
- * led to the row. */
-static enum status
-check_row(struct run *r)
-{
-	const struct ledger_row *row = &r->row;
-
-	if (!same_request(r, row))
-		return fault_set(&r->f, ST_PAYMENT_REPLAYED,
-		    "this payment was used for another request (another site, "
-		    "route or body)");
-	if (!same_holder(r, row))
-		return fault_set(&r->f, ST_PAYMENT_INVALID,
-		    "payload.signature is not the one this payment was made "
-		    "with");
-	return repeat_allowed(r, row);
-}
-
 /* The row of a payment that we know decides, whatever the body's price or the
  * clock say by now (api.md section 1, step 5). */
 static enum status
@@ -411,7 +373,7 @@ run_by_payment(struct run *r)
 	if (st == ST_OK && r->row.state == LEDGER_STATE_MAX)
 		return run_new(r);
 	if (st == ST_OK)
-		st = check_row(r);
+		st = repeat_allowed(r, &r->row);
 	return st == ST_OK ? run_known(r) : st;
 }
 

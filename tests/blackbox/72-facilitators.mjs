@@ -9,7 +9,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { jwtVerify } from "../devnet/node_modules/jose/dist/webapi/index.js";
 import { addGas, addToken, testAccount } from "../devnet/chain.mjs";
-import { balance, encodeV1, encodeV2, signV2 } from "../devnet/client.mjs";
+import { balance, encodeV1, encodeV2, rebuilt, signV2 } from "../devnet/client.mjs";
 import { startFacilitator } from "../devnet/facilitator.mjs";
 import { startFaults } from "../devnet/faults.mjs";
 import { startStack } from "../harness/stack.mjs";
@@ -160,6 +160,30 @@ asset_decimals = 6
     const other = { ...HELLO, stdin: "x" };
     const again = await several.send({ body: JSON.stringify(other), headers: solanaPayment(requirements, randomBytes(64), message) });
     assert.equal(again.status, 409, again.text);
+    assert.equal(sol.stats().settle.calls, settles);
+  });
+
+  await test("what was signed for Solana, in a header built anew, is that payment; signed otherwise, nobody is told to sign again", async () => {
+    const requirements = (await offers())[2];
+    const signature = randomBytes(64);
+    const message = randomBytes(200);
+    const headers = solanaPayment(requirements, signature, message);
+    const forged = solanaPayment(requirements, randomBytes(64), message);
+    const refused = async (tried, code) => assertRefusedOneOf(await several.send({ body, headers: tried }), [code]);
+    sol.set({ settle: "refuse" });
+    await refused(headers, "PAYMENT_SETTLEMENT_FAILED");
+    await refused(rebuilt(headers), "PAYMENT_SETTLEMENT_FAILED");
+    await refused(forged, "PAYMENT_INVALID");
+    sol.set({ settle: "reset-before" });
+    await refused(rebuilt(headers), INDETERMINATE);
+    await refused(forged, "PAYMENT_REPLAYED");
+    sol.set({ settle: "stub" });
+    const answer = await several.send({ body, headers: rebuilt(headers) });
+    assert.equal(answer.status, 200, answer.text);
+    const settles = sol.stats().settle.calls;
+    const again = await several.send({ body, headers });
+    assert.ok(again.bytes.equals(answer.bytes), again.text);
+    await refused(forged, "PAYMENT_REPLAYED");
     assert.equal(sol.stats().settle.calls, settles);
   });
 

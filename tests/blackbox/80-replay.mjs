@@ -1,6 +1,6 @@
 // The same payment again: the same answer, one charge, and nothing for anybody else (api.md section 10).
 import assert from "node:assert/strict";
-import { decodeHeader, encodeHeader, highS, signV2 } from "../devnet/client.mjs";
+import { decodeHeader, encodeHeader, highS, rebuilt, signV2 } from "../devnet/client.mjs";
 import { rpc } from "../devnet/rpc.mjs";
 import { assertRefused, assertRun } from "./shape.mjs";
 import { until } from "./runner.mjs";
@@ -40,6 +40,10 @@ export default async function replay(test, world) {
     assertReplayed(await again(first), first);
   });
 
+  await test("what was signed, in a header built anew, is the same payment", async () => {
+    assertReplayed(await again(kept, { headers: rebuilt(kept.header) }), kept);
+  });
+
   await test("the v1 spelling of a v2 payment is the same payment", async () => {
     const first = await world.run(CLOCK);
     const { payload } = decodeHeader(Object.values(first.header)[0]);
@@ -72,9 +76,18 @@ export default async function replay(test, world) {
     const thief = world.nextPayer();
     const { nonce } = payment.payload.authorization;
     const forged = await signV2(await world.requirement(), thief.privateKey, { from: first.payer.address, nonce });
-    for (const change of [highS, (signature) => `${signature.slice(0, 20)}0000${signature.slice(24)}`, (signature) => signature + "00".repeat(64), () => forged.signature]) {
+    const rows = [
+      [highS, ["PAYMENT_INVALID"]],
+      // Whether a key fits is chance; a signature that may be a wallet's is not told to sign again, since this one has paid.
+      [(signature) => `${signature.slice(0, 20)}0000${signature.slice(24)}`, ["PAYMENT_INVALID", "PAYMENT_REPLAYED"]],
+      [(signature) => signature + "00".repeat(64), ["PAYMENT_REPLAYED"]],
+      [() => forged.signature, ["PAYMENT_REPLAYED"]],
+    ];
+    for (const [change, codes] of rows) {
       const answer = await spoil(change);
-      assert.equal(answer.status, 402, answer.text);
+      const { code } = answer.json.details ?? answer.json.error;
+      assert.ok(codes.includes(code), answer.text);
+      assertRefused(answer, code);
       assert.ok(!answer.text.includes(first.stdout.trim()));
     }
   });

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { getAddress } from "../devnet/node_modules/viem/_esm/utils/address/getAddress.js";
 import { addGas, addToken, testAccount } from "../devnet/chain.mjs";
+import { rebuilt } from "../devnet/client.mjs";
 import { codeAt, delegate, FACTORY, placeFactory, placeWallet, undeployed, walletOf } from "../devnet/wallets.mjs";
 import { assertRefused, assertRun } from "./shape.mjs";
 import { HELLO } from "./world.mjs";
@@ -35,6 +36,8 @@ export default async function wallets(test, world) {
     assert.deepEqual([verify.calls, settle.calls], [verified, 1]);
     const again = await world.free(payer, () => world.send({ body, headers }));
     assert.ok(again.bytes.equals(result.bytes));
+    const anew = await world.free(payer, () => world.send({ body, headers: rebuilt(headers) }));
+    assert.ok(anew.bytes.equals(result.bytes), anew.text);
     return { headers, answer: result };
   }
 
@@ -62,8 +65,25 @@ export default async function wallets(test, world) {
     const { nonce } = payload.authorization;
     const forged = await world.payment({ payer: stranger, sign: { from: contract.address, nonce } });
     const got = await world.free(contract, () => world.send({ body, headers: forged }));
-    assertRefused(got, "PAYMENT_INVALID");
+    assertRefused(got, "PAYMENT_REPLAYED", { message: /do not sign/ });
     assert.ok(!got.text.includes(answer.json.payment.transaction));
+  });
+
+  await test("ERC-1271: while it is not known what became of it, nobody is told to sign again", async () => {
+    faults.reset();
+    const headers = await sign(contract, longer);
+    const { payload } = JSON.parse(Buffer.from(headers["PAYMENT-SIGNATURE"], "base64"));
+    const forged = await world.payment({ payer: stranger, sign: { from: contract.address, nonce: payload.authorization.nonce } });
+    const { result, ...moved } = await world.moved(contract, async () => {
+      faults.set({ settle: "reset-before" });
+      assertRefused(await world.send({ body, headers }), "PAYMENT_SETTLEMENT_INDETERMINATE");
+      assertRefused(await world.send({ body, headers: rebuilt(headers) }), "PAYMENT_SETTLEMENT_INDETERMINATE");
+      assertRefused(await world.send({ body, headers: forged }), "PAYMENT_REPLAYED", { message: /do not sign/ });
+      faults.reset();
+      return world.send({ body, headers: rebuilt(headers) });
+    });
+    assertRun(result, { world, body, payer: contract, amount: "1000" });
+    assert.deepEqual(moved, ONCE);
   });
 
   await test("ERC-1271: a last byte that is no v of a key's is refused, from a contract too, and nobody is asked", async () => {

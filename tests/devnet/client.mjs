@@ -22,6 +22,7 @@ export {
   payloadV1,
   payloadV2,
   randomNonce,
+  rebuilt,
   recoveryId,
   signV2,
 } from "./sign.mjs";

@@ -1,7 +1,7 @@
 // Payments made by hand, right and wrong ones, for tests of what a server and a facilitator refuse.
 import { randomBytes } from "node:crypto";
 import { privateKeyToAccount } from "viem/accounts";
-import { encodeHeader } from "./fetch.mjs";
+import { decodeHeader, encodeHeader } from "./fetch.mjs";
 
 const CURVE_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 const AUTHORIZATION_TYPES = {
@@ -84,3 +84,14 @@ export const encodeV2 = (parts) => ({ "PAYMENT-SIGNATURE": encodeHeader(payloadV
 
 /** → {"X-PAYMENT": …} */
 export const encodeV1 = (parts) => ({ "X-PAYMENT": encodeHeader(payloadV1(parts)) });
+
+/**
+ * What a client makes that kept what it signed, and builds the header around it anew from another 402: the payment of
+ * `header` ({name: value}) with its members in another order, and others beside them.
+ */
+export function rebuilt(header) {
+  const [name, value] = Object.entries(header)[0];
+  const turn = (object) => Object.fromEntries(Object.entries(object).reverse());
+  const { payload, ...rest } = decodeHeader(value);
+  return { [name]: encodeHeader({ extensions: { "offer-receipt": { info: { offers: [] } } }, payload: turn(payload), ...turn(rest) }) };
+}

@@ -598,6 +598,94 @@ test_solana(void **state)
 	    "payload.transaction is missing");
 }
 
+static void
+assert_same(enum status expected, const struct x402_payment *earlier,
+    struct x402_payment now)
+{
+	struct x402_requirement req = help_requirement();
+	struct x402_resource res = help_resource();
+	OWN_BUF struct buf body;
+
+	buf_init(&body, 1 << 16);
+	x402_put_facilitator(&body, earlier, &req, &res);
+	assert_int_equal(
+	    x402_payment_same(&now, buf_cstr(&body), body.len), expected);
+	x402_payment_free(&now);
+}
+
+/* A payment is what was signed, however the rest of it is written. */
+static void
+test_same(void **state)
+{
+	struct x402_payment earlier = help_plain(2);
+
+	(void)state;
+	assert_same(ST_OK, &earlier, help_plain(2));
+	assert_same(ST_OK, &earlier, help_plain(1));
+	assert_same(ST_OK, &earlier,
+	    help_payment(2, "\"x402Version\":2",
+		"\"extensions\":{\"a\":[1]}, \"x402Version\":2"));
+	assert_same(ST_OK, &earlier,
+	    help_payment(2, "\"amount\":\"10000\"", "\"amount\":\"1\""));
+	assert_same(ST_OK, &earlier,
+	    help_payment(2, "\"value\":\"10000\"", "\"value\" : \"10000\""));
+	assert_same(
+	    ST_OK, &earlier, help_payment(2, "\"resource\":{", "\"r\":{"));
+
+	assert_same(ST_CONFLICT, &earlier,
+	    help_payment(2, "\"value\":\"10000\"", "\"value\":\"10001\""));
+	assert_same(ST_CONFLICT, &earlier,
+	    help_payment(2, SIGNATURE_A, "0x" A_R A_S "1c"));
+	assert_same(ST_CONFLICT, &earlier,
+	    help_payment(2, SIGNATURE_A, SIGNATURE_A "00"));
+	assert_same(ST_CONFLICT, &earlier,
+	    help_payment(
+		2, "\"value\":\"10000\"", "\"value\":\"10000\",\"x\":1"));
+	/* The earlier one stands beside it, to no avail. */
+	assert_same(ST_CONFLICT, &earlier,
+	    help_payment(2, SIGNATURE_A "\"",
+		"0x" A_R A_S "1c\",\"s\":\"" SIGNATURE_A "\""));
+	x402_payment_free(&earlier);
+}
+
+static void
+test_same_as_nothing(void **state)
+{
+	static const char *const bad[] = { "", "x", "{}", "[]", "null",
+		"{\"paymentPayload\":{}}", "{\"paymentPayload\":1}",
+		"{\"payload\":{}}" };
+	struct x402_payment p = help_plain(2);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(
+		    x402_payment_same(&p, bad[i], strlen(bad[i])), ST_FORMAT);
+	x402_payment_free(&p);
+}
+
+/* As large and as deep as one may be: it is read again beside its requirement.
+ */
+static void
+test_same_at_the_caps(void **state)
+{
+	OWN_BUF struct buf b;
+	struct x402_payment earlier;
+
+	(void)state;
+	buf_init(&b, 1 << 16);
+	buf_adds(&b, "\"x402Version\":2,\"many\":[");
+	for (unsigned i = 0; i < X402_JSON_VALUES - 64; i++)
+		buf_adds(&b, "1,");
+	for (unsigned i = 0; i < X402_JSON_DEPTH - 2; i++)
+		buf_addc(&b, '[');
+	for (unsigned i = 0; i < X402_JSON_DEPTH - 2; i++)
+		buf_addc(&b, ']');
+	buf_addc(&b, ']');
+	earlier = help_payment(2, "\"x402Version\":2", buf_cstr(&b));
+	assert_same(ST_OK, &earlier, help_plain(2));
+	x402_payment_free(&earlier);
+}
+
 int
 main(void)
 {
@@ -618,6 +706,9 @@ main(void)
 		cmocka_unit_test(test_networks),
 		cmocka_unit_test(test_opaque),
 		cmocka_unit_test(test_solana),
+		cmocka_unit_test(test_same),
+		cmocka_unit_test(test_same_as_nothing),
+		cmocka_unit_test(test_same_at_the_caps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
