@@ -51,12 +51,9 @@ repeat_init(struct run *r)
 	return ST_OK;
 }
 
-enum status
-repeat_find(char **identity, struct run *r)
+static enum status
+find_key(char **identity, struct run *r, const char *payer)
 {
-	/* Where the payer is not known, the body must be the same: the key and
-	 * it are proof enough, as they are without any payment. */
-	const char *payer = r->payer[0] != '\0' ? r->payer : NULL;
 	enum status st = ST_BUG;
 
 	*identity = NULL;
@@ -71,6 +68,14 @@ repeat_find(char **identity, struct run *r)
 	if (st != ST_OK && st != ST_NOT_FOUND)
 		return ledger_trouble(r);
 	return ST_OK;
+}
+
+enum status
+repeat_find(char **identity, struct run *r)
+{
+	/* Where the payer is not known, the body must be the same: the key and
+	 * it are proof enough, as they are without any payment. */
+	return find_key(identity, r, r->payer[0] != '\0' ? r->payer : NULL);
 }
 
 static bool
@@ -151,4 +156,19 @@ repeat_identifier(struct run *r)
 	return fault_set(&r->f, ST_PAYMENT_REPLAYED,
 	    "this payment-identifier was used with another payment; send that "
 	    "one again, or take a new id");
+}
+
+enum status
+repeat_conflict(struct run *r)
+{
+	OWN_FREE char *earlier = NULL;
+	enum status st = find_key(&earlier, r, r->payer);
+
+	if (st == ST_OK && earlier == NULL)
+		st = repeat_identifier(r);
+	if (st != ST_OK)
+		return st;
+	return fault_set(&r->f, ST_PAYMENT_REPLAYED,
+	    "this %s is being used by another request",
+	    earlier != NULL ? "Idempotency-Key" : "payment");
 }

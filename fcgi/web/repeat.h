@@ -31,4 +31,10 @@ enum status repeat_allowed(struct run *r, const struct ledger_row *row)
 enum status repeat_identifier(struct run *r)
     __attribute__((warn_unused_result));
 
+/* The ledger refused the claim: what is used already, key, identifier or
+ * payment? For a payer who is named by `verify` only, the first two could not
+ * be asked before. Never ST_OK: ST_PAYMENT_REPLAYED with f, which names it, or
+ * ST_SERVICE_INTERNAL_FAILURE. */
+enum status repeat_conflict(struct run *r) __attribute__((warn_unused_result));
+
 #endif

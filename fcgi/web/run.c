@@ -185,9 +185,7 @@ claim(struct run *r)
 	st = ledger_claim(r->g->ledger, &c);
 	POINT("claim.after");
 	if (st == ST_CONFLICT)
-		return fault_set(&r->f, ST_PAYMENT_REPLAYED,
-		    "this payment, or its payment-identifier, is being used by "
-		    "another request");
+		return repeat_conflict(r);
 	if (st != ST_OK)
 		return fault_set(&r->f, ST_SERVICE_INTERNAL_FAILURE, "ledger");
 	set_claimed(

@@ -141,8 +141,8 @@ asset_decimals = 6
     assertRefusedOneOf(await several.send({ body, headers: encodeV2({ requirements: first, payload }) }), ["PAYMENT_INVALID"]);
   });
 
-  const solanaPayment = (requirements, signature, message) =>
-    encodeV2({ requirements, payload: { transaction: Buffer.concat([Buffer.of(1), signature, message]).toString("base64") } });
+  const solanaPayment = (requirements, signature, message, more) =>
+    encodeV2({ requirements, payload: { transaction: Buffer.concat([Buffer.of(1), signature, message]).toString("base64") }, ...more });
 
   await test("a Solana payment passes through: requirement with the fee payer out, payer and transaction back", async () => {
     const requirements = (await offers())[2];
@@ -184,6 +184,29 @@ asset_decimals = 6
     const again = await several.send({ body, headers });
     assert.ok(again.bytes.equals(answer.bytes), again.text);
     await refused(forged, "PAYMENT_REPLAYED");
+    assert.equal(sol.stats().settle.calls, settles);
+  });
+
+  await test("a key or an id that another request of a Solana payer has is named, and nothing is settled", async () => {
+    const requirements = (await offers())[2];
+    const other = JSON.stringify({ ...HELLO, stdin: "x" });
+    const paid = (id, headers) => ({
+      ...solanaPayment(requirements, randomBytes(64), randomBytes(200), id && { extensions: { "payment-identifier": { info: { required: false, id } } } }),
+      ...headers,
+    });
+    const key = { "Idempotency-Key": randomBytes(24).toString("hex") };
+    const id = randomBytes(16).toString("hex");
+    assert.equal((await several.send({ body, headers: paid(id, key) })).status, 200);
+    const settles = sol.stats().settle.calls;
+    const rows = [
+      [other, paid(null, key), /this Idempotency-Key was used for another body/],
+      [other, paid(id, key), /this Idempotency-Key was used for another body/],
+      [other, paid(id), /this payment-identifier was used with another payment/],
+      [body, paid(id), /this payment-identifier was used with another payment/],
+    ];
+    for (const [asked, headers, message] of rows) {
+      assertRefused(await several.send({ body: asked, headers }), "PAYMENT_REPLAYED", { message });
+    }
     assert.equal(sol.stats().settle.calls, settles);
   });
 
