@@ -93,11 +93,13 @@ struct x402_payment {
  * network and payload, and its x402Version may be 1 or 2 (clients copy what
  * the 402 said). Scheme "exact" on an eip155 network without
  * permit2Authorization must carry a whole EIP-3009 payload, on a solana network
- * a transaction; any other payload is taken as it is. ST_OK;
+ * a transaction; any other payload is taken as it is. place is what messages
+ * call the place that it came from, or NULL: that version's header. ST_OK;
  * ST_PAYMENT_MALFORMED with f naming the member at fault; ST_NOMEM. *out is
  * zeroed on failure. */
 enum status x402_payment_parse(struct x402_payment *out, const char *header,
-    int version, struct fault *f) __attribute__((warn_unused_result));
+    int version, const char *place, struct fault *f)
+    __attribute__((warn_unused_result));
 void x402_payment_free(struct x402_payment *p);
 
 /* Is what was signed the same as in the payment that body, len bytes which

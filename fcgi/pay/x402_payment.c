@@ -218,14 +218,22 @@ read_identifier(
 		    "must be 16 to 128 characters of a-z A-Z 0-9 _ -");
 }
 
+/* Where the version is not the header's to say, x402Version says it. */
+static void
+refuse_version(struct reader *r, const char *place, const char *of_header)
+{
+	reader_refuse(
+	    r, "", "x402Version", place == NULL ? of_header : "must be 1 or 2");
+}
+
 static void
 read_v2(struct reader *r, struct x402_payment *p, const struct cJSON *root,
-    uint64_t number)
+    uint64_t number, const char *place)
 {
 	const struct cJSON *accepted, *payload;
 
 	if (number != 2)
-		reader_refuse(r, "", "x402Version",
+		refuse_version(r, place,
 		    "must be 2 in PAYMENT-SIGNATURE; a version 1 payment "
 		    "belongs in X-PAYMENT");
 	accepted = reader_need_object(r, root, "", "accepted");
@@ -268,23 +276,24 @@ rewrite_v1(struct reader *r, struct x402_payment *p, const char *network,
 
 static void
 read_v1(struct reader *r, struct x402_payment *p, const struct cJSON *root,
-    uint64_t number)
+    uint64_t number, const char *place)
 {
 	const struct cJSON *payload;
 	const char *network, *caip2;
 
 	if (number != 1 && number != 2)
-		reader_refuse(r, "", "x402Version", "must be 1 in X-PAYMENT");
+		refuse_version(r, place, "must be 1 in X-PAYMENT");
 	if (reader_may(root, "scheme") == NULL &&
 	    reader_may(root, "accepted") != NULL)
 		reader_refuse(r, "", "accepted",
-		    "is of version 2, which belongs in PAYMENT-SIGNATURE");
+		    place == NULL
+			? "is of version 2, which belongs in PAYMENT-SIGNATURE"
+			: "is of version 2, but x402Version is 1");
 	p->scheme = reader_copy_string(r, root, "", "scheme");
 	network = reader_string(r, root, "", "network");
 	if (network != NULL && strchr(network, ':') != NULL)
 		reader_refuse(r, "", "network",
-		    "must be a version 1 name such as base-sepolia in "
-		    "X-PAYMENT");
+		    "must be a name such as base-sepolia in version 1");
 	caip2 = network == NULL ? NULL : x402_caip2(network);
 	if (network != NULL)
 		p->network = reader_copy(r, caip2 == NULL ? network : caip2);
@@ -331,9 +340,12 @@ decode(struct x402_payment *p, const char *header, const char *name,
 }
 
 static enum status
-parse(struct x402_payment *p, const char *header, const char *name,
+parse(struct x402_payment *p, const char *header, const char *place,
     struct fault *f)
 {
+	const char *name = place != NULL     ? place
+			   : p->version == 2 ? "PAYMENT-SIGNATURE"
+					     : "X-PAYMENT";
 	OWN_JSON struct cJSON *root = NULL;
 	struct fault why = { .st = ST_BUG };
 	struct reader r = { .st = ST_OK, .f = f };
@@ -359,22 +371,21 @@ parse(struct x402_payment *p, const char *header, const char *name,
 	reader_no_twin(&r, root, "", "accepted");
 	reader_no_twin(&r, root, "", "payload");
 	if (p->version == 2)
-		read_v2(&r, p, root, number);
+		read_v2(&r, p, root, number, place);
 	else
-		read_v1(&r, p, root, number);
+		read_v1(&r, p, root, number, place);
 	return r.st;
 }
 
 enum status
-x402_payment_parse(
-    struct x402_payment *out, const char *header, int version, struct fault *f)
+x402_payment_parse(struct x402_payment *out, const char *header, int version,
+    const char *place, struct fault *f)
 {
 	enum status st = ST_BUG;
 
 	*out = (struct x402_payment){ .version = version };
 	if (version == 1 || version == 2)
-		st = parse(out, header,
-		    version == 2 ? "PAYMENT-SIGNATURE" : "X-PAYMENT", f);
+		st = parse(out, header, place, f);
 	if (st != ST_OK)
 		x402_payment_free(out);
 	return st;

@@ -294,6 +294,8 @@ http_accept(
 	q->x_payment = header(q, "HTTP_X_PAYMENT");
 	q->payment_repeated = repeated(q, "HTTP_PAYMENT_SIGNATURE=") ||
 			      repeated(q, "HTTP_X_PAYMENT=");
+	q->payment_place = NULL;
+	q->key_place = NULL;
 	q->idempotency_key = http_param(q, "HTTP_IDEMPOTENCY_KEY");
 	q->key_repeated = repeated(q, "HTTP_IDEMPOTENCY_KEY=");
 	q->remote_addr = param_or(q, "REMOTE_ADDR", "");

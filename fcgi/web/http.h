@@ -25,6 +25,10 @@ struct http_request {
 	const char *payment_signature;
 	const char *x_payment;
 	bool payment_repeated; /* a payment header came more than once */
+	/* What messages call the place of the payment and of the key where they
+	 * did not come as headers; else NULL. */
+	const char *payment_place;
+	const char *key_place;
 	const char *idempotency_key;
 	bool key_repeated; /* it came more than once */
 	const char *remote_addr;

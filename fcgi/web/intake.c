@@ -38,20 +38,21 @@ enum status
 intake_key(const struct http_request *q, struct fault *f)
 {
 	const char *key = q->idempotency_key;
+	const char *place =
+	    q->key_place != NULL ? q->key_place : "Idempotency-Key";
 	size_t n = key == NULL ? 0 : strlen(key);
 
 	if (key == NULL)
 		return ST_OK;
 	if (q->key_repeated)
 		return fault_set(f, ST_SANDBOX_INVALID_REQUEST,
-		    "Idempotency-Key is given more than once");
+		    "%s is given more than once", place);
 	for (size_t i = 0; key[i] != '\0'; i++)
 		if (key[i] < '!' || key[i] > '~')
 			n = 0;
 	if (n < 32 || n > 128)
 		return fault_set(f, ST_SANDBOX_INVALID_REQUEST,
-		    "Idempotency-Key must be 32 to 128 visible ASCII "
-		    "characters");
+		    "%s must be 32 to 128 visible ASCII characters", place);
 	return ST_OK;
 }
 

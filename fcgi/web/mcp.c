@@ -20,6 +20,9 @@
 
 #define TOKEN_BYTES 1024
 #define KEY_BYTES 512
+#define PAYMENT_BYTES (X402_HEADER_CAP / 4 * 3)
+#define PAYMENT_PLACE "_meta[\"x402/payment\"]"
+#define KEY_PLACE "_meta[\"tollbox/idempotency-key\"]"
 #define SMALL_ANSWER (512u << 10)
 
 /* Newest first. */
@@ -133,19 +136,22 @@ read_payment(struct meta *t, const struct cJSON *v, struct fault *f)
 	uint64_t version = 2;
 	const struct cJSON *n;
 
-	buf_init(&text, X402_HEADER_CAP);
+	/* So that it fits in base64. */
+	buf_init(&text, PAYMENT_BYTES);
 	if (v == NULL)
 		return ST_OK;
 	if (!json_is_object(v))
 		return fault_set(f, ST_PAYMENT_MALFORMED,
-		    "_meta[\"x402/payment\"] must be an object");
+		    PAYMENT_PLACE " must be an object");
 	n = json_get(v, "x402Version");
 	t->v1 = n != NULL && json_uint(&version, n) == ST_OK && version == 1;
 	jcs_write(&text, v);
 	hex_base64(&t->payment, text.data, text.len);
-	if (buf_status(&text) != ST_OK || buf_status(&t->payment) != ST_OK)
+	if (buf_status(&text) == ST_TOO_BIG)
 		return fault_set(f, ST_PAYMENT_MALFORMED,
-		    "_meta[\"x402/payment\"] is too large");
+		    PAYMENT_PLACE " is longer than %u bytes", PAYMENT_BYTES);
+	if (buf_status(&text) != ST_OK || buf_status(&t->payment) != ST_OK)
+		return fault_set(f, ST_SERVICE_INTERNAL_FAILURE, "memory");
 	return ST_OK;
 }
 
@@ -160,13 +166,13 @@ read_key(struct meta *t, const struct http_request *q, const struct cJSON *v,
 		return ST_OK;
 	if (key == NULL || strlen(key) >= sizeof(t->key))
 		return fault_set(f, ST_SANDBOX_INVALID_REQUEST,
-		    "_meta[\"tollbox/idempotency-key\"] must be a string of 32 "
-		    "to 128 visible ASCII characters");
+		    KEY_PLACE " must be a string of 32 to 128 visible ASCII "
+			      "characters");
 	if (q->idempotency_key != NULL && strcmp(q->idempotency_key, key) != 0)
 		return fault_set(f, ST_SANDBOX_INVALID_REQUEST,
-		    "_meta[\"tollbox/idempotency-key\"] and Idempotency-Key "
-		    "differ");
+		    KEY_PLACE " and Idempotency-Key differ");
 	with.idempotency_key = key;
+	with.key_place = KEY_PLACE;
 	memcpy(t->key, key, strlen(key) + 1);
 	return intake_key(&with, f);
 }
@@ -307,6 +313,7 @@ call_execute(struct call *c)
 	} else {
 		q.payment_signature = q.x_payment = NULL;
 		q.payment_repeated = false;
+		q.payment_place = PAYMENT_PLACE;
 		if (t.payment.len > 0 && t.v1)
 			q.x_payment = buf_cstr(&t.payment);
 		else if (t.payment.len > 0)

@@ -69,6 +69,7 @@ static enum status
 read_payment(struct run *r)
 {
 	bool v2 = r->q->payment_signature != NULL;
+	const char *place = r->q->payment_place;
 	enum status st;
 
 	if (r->q->payment_repeated)
@@ -76,7 +77,8 @@ read_payment(struct run *r)
 		    "%s is given more than once",
 		    v2 ? "PAYMENT-SIGNATURE" : "X-PAYMENT");
 	st = x402_payment_parse(&r->pay,
-	    v2 ? r->q->payment_signature : r->q->x_payment, v2 ? 2 : 1, &r->f);
+	    v2 ? r->q->payment_signature : r->q->x_payment, v2 ? 2 : 1, place,
+	    &r->f);
 	if (st != ST_OK)
 		return st;
 	accept_choose(

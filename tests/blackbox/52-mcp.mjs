@@ -256,6 +256,32 @@ export default async function mcp(test, world) {
     assertToolRefused((await call(HELLO, { [PAYMENT]: {} })).json.result, "PAYMENT_MALFORMED");
   });
 
+  await test("a payment or key that cannot be read: its place in the call is named, and no header", async () => {
+    const payer = world.nextPayer();
+    const paid = await payment(payer);
+    const old = await payment(payer, { version: 1 });
+    const most = 24 * 1024 / 4 * 3;
+    const long = (size) => ({ ...paid, more: "x".repeat(size - canonical({ ...paid, more: "" }).length) });
+    const rows = [
+      [{ ...paid, x402Version: 3 }, "x402Version must be 1 or 2"],
+      [{ ...paid, x402Version: 1 }, "accepted is of version 2, but x402Version is 1"],
+      [{ ...old, network: info.network }, "network must be a name such as base-sepolia in version 1"],
+      [{ ...paid, more: Array(4200).fill(1) }, /^_meta\["x402\/payment"\] does not hold a JSON object: /],
+      [long(most + 1), `_meta["x402/payment"] is longer than ${most} bytes`],
+      [long(40_000), `_meta["x402/payment"] is longer than ${most} bytes`],
+    ];
+    for (const [bad, message] of rows) {
+      const { result } = (await call(HELLO, { [PAYMENT]: bad })).json;
+      assertToolRefused(result, "PAYMENT_MALFORMED");
+      const told = result.structuredContent.error.message;
+      assert.ok(typeof message === "string" ? told === message : message.test(told), told);
+    }
+    for (const key of ["short", "x".repeat(129), "x".repeat(1000), `${newKey()} `, 5]) {
+      assertToolRefused((await call(HELLO, { [KEY]: key })).json.result, "SANDBOX_INVALID_REQUEST", /^_meta\["tollbox\/idempotency-key"\] must be .*32 to 128/);
+    }
+    assertResult((await call(HELLO, { [PAYMENT]: long(most) })).json.result, { args: HELLO, payer });
+  });
+
   await test("arguments that are refused, uncharged: the payment stays good", async () => {
     const payer = world.nextPayer();
     const paid = await payment(payer);

@@ -84,7 +84,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		hex_base64(&header, data + 1, size - 1);
 	else
 		buf_add(&header, data + 1, size - 1);
-	st = x402_payment_parse(&p, buf_cstr(&header), data[0] & 2 ? 2 : 1, &f);
+	st = x402_payment_parse(&p, buf_cstr(&header), data[0] & 2 ? 2 : 1,
+	    data[0] & 4 ? "here" : NULL, &f);
 	if (st == ST_OK) {
 		check_payment(&p);
 		x402_payment_free(&p);

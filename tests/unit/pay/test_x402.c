@@ -241,7 +241,7 @@ test_other_chain(void **state)
 	buf_init(&id, 1 << 8);
 	help_header(&header, json, "60", "60");
 	assert_int_equal(
-	    x402_payment_parse(&p, buf_cstr(&header), 2, NULL), ST_OK);
+	    x402_payment_parse(&p, buf_cstr(&header), 2, NULL, NULL), ST_OK);
 	assert_int_equal(x402_match(&p, &req, NULL), ST_OK);
 	assert_int_equal(x402_window(&p, 0, 0, NULL), ST_OK);
 	assert_int_equal(x402_signature(&p, &req, NULL), X402_SIGNED_UNDECIDED);

@@ -35,8 +35,8 @@ assert_header_malformed(const char *header, int version, const char *word)
 	struct x402_payment p;
 	struct fault f = { .st = ST_OK };
 
-	assert_int_equal(
-	    x402_payment_parse(&p, header, version, &f), ST_PAYMENT_MALFORMED);
+	assert_int_equal(x402_payment_parse(&p, header, version, NULL, &f),
+	    ST_PAYMENT_MALFORMED);
 	if (strstr(f.message, word) == NULL)
 		fail_msg("%s", f.message);
 	assert_true(all_zero(&p));
@@ -116,14 +116,15 @@ test_header_forms(void **state)
 
 	(void)state;
 	assert_int_equal(
-	    x402_payment_parse(&p, " \t" HEADER_SIGNATURE "  ", 2, NULL),
+	    x402_payment_parse(&p, " \t" HEADER_SIGNATURE "  ", 2, NULL, NULL),
 	    ST_OK);
 	assert_vector_a(&p);
 	x402_payment_free(&p);
 
 	assert_int_equal(unpadded[sizeof(unpadded) - 2], '=');
 	unpadded[sizeof(unpadded) - 2] = '\0';
-	assert_int_equal(x402_payment_parse(&p, unpadded, 2, NULL), ST_OK);
+	assert_int_equal(
+	    x402_payment_parse(&p, unpadded, 2, NULL, NULL), ST_OK);
 	assert_vector_a(&p);
 	x402_payment_free(&p);
 
@@ -140,7 +141,7 @@ test_header_forms(void **state)
 			url.data[i] = '_';
 	}
 	assert_int_equal(
-	    x402_payment_parse(&p, buf_cstr(&url), 2, NULL), ST_OK);
+	    x402_payment_parse(&p, buf_cstr(&url), 2, NULL, NULL), ST_OK);
 	assert_vector_a(&p);
 	x402_payment_free(&p);
 }
@@ -203,8 +204,53 @@ test_version(void **state)
 	assert_header_malformed(HEADER_X_PAYMENT, 2, "X-PAYMENT");
 	assert_header_malformed(HEADER_SIGNATURE, 1, "PAYMENT-SIGNATURE");
 	assert_int_equal(
-	    x402_payment_parse(&p, HEADER_SIGNATURE, 3, NULL), ST_BUG);
+	    x402_payment_parse(&p, HEADER_SIGNATURE, 3, NULL, NULL), ST_BUG);
 	assert_true(all_zero(&p));
+}
+
+static void
+assert_refused_at(const char *place, int version, const char *from,
+    const char *to, const char *message)
+{
+	OWN_BUF struct buf header;
+	struct x402_payment p;
+	struct fault f = { .st = ST_OK };
+
+	buf_init(&header, 1 << 16);
+	help_header(
+	    &header, version == 2 ? JSON_SIGNATURE : JSON_X_PAYMENT, from, to);
+	assert_int_equal(
+	    x402_payment_parse(&p, buf_cstr(&header), version, place, &f),
+	    ST_PAYMENT_MALFORMED);
+	assert_string_equal(f.message, message);
+}
+
+/* Where it is no header that says the version, none is named. */
+static void
+test_place(void **state)
+{
+	struct x402_payment p;
+	struct fault f = { .st = ST_OK };
+
+	(void)state;
+	assert_refused_at("there", 2, "\"x402Version\":2", "\"x402Version\":3",
+	    "x402Version must be 1 or 2");
+	assert_refused_at(NULL, 2, "\"x402Version\":2", "\"x402Version\":3",
+	    "x402Version must be 2 in PAYMENT-SIGNATURE; a version 1 payment "
+	    "belongs in X-PAYMENT");
+	assert_refused_at("there", 1, "\"x402Version\":1", "\"x402Version\":3",
+	    "x402Version must be 1 or 2");
+	assert_refused_at(NULL, 1, "\"x402Version\":1", "\"x402Version\":3",
+	    "x402Version must be 1 in X-PAYMENT");
+	assert_refused_at("there", 1, "\"scheme\":", "\"accepted\":",
+	    "accepted is of version 2, but x402Version is 1");
+	assert_refused_at(NULL, 1, "\"scheme\":", "\"accepted\":",
+	    "accepted is of version 2, which belongs in PAYMENT-SIGNATURE");
+	assert_refused_at("there", 1, "\"base-sepolia\"", "\"eip155:84532\"",
+	    "network must be a name such as base-sepolia in version 1");
+	assert_int_equal(x402_payment_parse(&p, "W10=", 2, "there", &f),
+	    ST_PAYMENT_MALFORMED);
+	assert_string_equal(f.message, "there does not hold a JSON object");
 }
 
 /* A v1 client copies the number from the 402; what goes to the facilitator
@@ -695,6 +741,7 @@ main(void)
 		cmocka_unit_test(test_header_forms),
 		cmocka_unit_test(test_header_refused),
 		cmocka_unit_test(test_version),
+		cmocka_unit_test(test_place),
 		cmocka_unit_test(test_v1_called_2),
 		cmocka_unit_test(test_members),
 		cmocka_unit_test(test_numbers),

@@ -66,7 +66,7 @@ help_parse(struct x402_payment *p, int version, const char *from,
 	buf_init(&header, 1 << 21);
 	help_header(
 	    &header, version == 2 ? JSON_SIGNATURE : JSON_X_PAYMENT, from, to);
-	return x402_payment_parse(p, buf_cstr(&header), version, f);
+	return x402_payment_parse(p, buf_cstr(&header), version, NULL, f);
 }
 
 /* The changed payment, which must parse. */
@@ -88,7 +88,7 @@ help_plain(int version)
 
 	assert_int_equal(x402_payment_parse(&p,
 			     version == 2 ? HEADER_SIGNATURE : HEADER_X_PAYMENT,
-			     version, NULL),
+			     version, NULL, NULL),
 	    ST_OK);
 	return p;
 }
