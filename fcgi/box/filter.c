@@ -29,6 +29,9 @@
  * (sandbox-faults.md 49). */
 #define LOW32 0xffffffffu
 
+/* Of a pipe as the kernel makes it. */
+#define PIPE_PAGES 16
+
 #define LEN(a) (sizeof(a) / sizeof((a)[0]))
 
 /* Calls that libseccomp 2.5 has no name for; the number is the same on every
@@ -262,6 +265,21 @@ add_core(scmp_filter_ctx ctx)
 	return rc < 0 ? rc : add(ctx, eperm, SCMP_SYS(prlimit64), 2, set64);
 }
 
+/* The pages of pipes are counted for each user of the host, which all sandboxes
+ * are one of, and who is over gets pipes of 8 KiB. So no pipe may be made
+ * larger than it comes: the kernel's own answer to who is over. */
+static int
+add_pipes(scmp_filter_ctx ctx)
+{
+	const scmp_datum_t most = PIPE_PAGES * (scmp_datum_t)getpagesize();
+	const struct scmp_arg_cmp larger[] = {
+		SCMP_A1(SCMP_CMP_MASKED_EQ, LOW32, F_SETPIPE_SZ),
+		SCMP_A2(SCMP_CMP_GT, most, 0),
+	};
+
+	return add(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(fcntl), 2, larger);
+}
+
 static int
 add_all(scmp_filter_ctx ctx, uint32_t action, const int *nr, size_t n)
 {
@@ -318,7 +336,9 @@ build(scmp_filter_ctx ctx, bool watched)
 		rc = add_all(ctx, SCMP_ACT_NOTIFY, shown, LEN(shown));
 	if (rc == 0 && watched)
 		rc = add_by_arg(ctx, true, shown_by_arg, LEN(shown_by_arg));
-	return rc < 0 ? rc : add_core(ctx);
+	if (rc == 0)
+		rc = add_core(ctx);
+	return rc < 0 ? rc : add_pipes(ctx);
 }
 
 /* Can a sandbox have a listener of its own? Only one is allowed from a process

@@ -293,6 +293,31 @@ what_leads_out_is_shown(void **state)
 	}
 }
 
+/* fcntl(fd, cmd, value). */
+static uint32_t
+control(uint64_t cmd, uint64_t value)
+{
+	const uint64_t all[6] = { 5, cmd, value };
+
+	return run(AUDIT_ARCH_X86_64, SYS_fcntl, all);
+}
+
+static void
+pipes_stay_as_they_come(void **state)
+{
+	(void)state;
+	assert_int_equal(control(F_SETPIPE_SZ, 0), ALLOW);
+	assert_int_equal(control(F_SETPIPE_SZ, 4096), ALLOW);
+	assert_int_equal(control(F_SETPIPE_SZ, 65536), ALLOW);
+	assert_int_equal(control(F_SETPIPE_SZ, 65537), REFUSE(EPERM));
+	assert_int_equal(control(F_SETPIPE_SZ, 1 << 20), REFUSE(EPERM));
+	assert_int_equal(control(F_SETPIPE_SZ | HIGH, 1 << 20), REFUSE(EPERM));
+	assert_int_equal(
+	    control(F_SETPIPE_SZ, (1 << 20) | HIGH), REFUSE(EPERM));
+	assert_int_equal(control(F_GETPIPE_SZ, 1 << 20), ALLOW);
+	assert_int_equal(control(F_SETFL, ~0ull), ALLOW);
+}
+
 static void
 other_architectures_are_killed(void **state)
 {
@@ -494,6 +519,7 @@ main(void)
 		cmocka_unit_test(socket_families),
 		cmocka_unit_test(pid_1_is_left_alone),
 		cmocka_unit_test(what_leads_out_is_shown),
+		cmocka_unit_test(pipes_stay_as_they_come),
 		cmocka_unit_test(other_architectures_are_killed),
 		cmocka_unit_test(the_kernel_takes_it),
 		cmocka_unit_test(without_a_listener_it_asks_nobody),
