@@ -28,6 +28,10 @@
 /* The tree's own folders, beside what a run may make. */
 #define OWN_INODES 4
 
+/* Of inotify for each sandbox. */
+#define INSTANCES "16"
+#define WATCHES "1024"
+
 #define FLAGS (MS_NOSUID | MS_NODEV)
 
 /* The namespaces to enter: the mounts of the sandbox, and the user namespace
@@ -69,6 +73,30 @@ mount_all(const struct task *t)
 	return 0;
 }
 
+/* Bound what the sandbox takes of those things that the kernel counts for the
+ * user of all sandboxes: below this user namespace are all that it has. By the
+ * host's /proc, whose files here are those of the namespace. Where the host
+ * does not let anybody write there (a container), only its own bound is left,
+ * which is no reason to run nothing. */
+static void
+bound_watches(void)
+{
+	static const struct {
+		const char *path;
+		const char *most;
+	} all[] = {
+		{ "/proc/sys/user/max_inotify_instances", INSTANCES },
+		{ "/proc/sys/user/max_inotify_watches", WATCHES },
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		OWN_FD int fd = open(all[i].path, O_WRONLY | O_CLOEXEC);
+
+		if (fd >= 0)
+			(void)!write(fd, all[i].most, strlen(all[i].most));
+	}
+}
+
 /* What the child gets, in the boxer's own memory. */
 struct errand {
 	const struct door *door;
@@ -85,8 +113,11 @@ enter_and_do(void *ctx)
 
 	/* Nothing in there can block, but no wait is without an end. */
 	alarm(WAIT_S);
-	if (setns(door->user, CLONE_NEWUSER) < 0 ||
-	    setns(door->mounts, CLONE_NEWNS) < 0)
+	if (setns(door->user, CLONE_NEWUSER) < 0)
+		return errno;
+	if (t->mount)
+		bound_watches();
+	if (setns(door->mounts, CLONE_NEWNS) < 0)
 		return errno;
 	if (t->mount)
 		return mount_all(t);
