@@ -22,6 +22,7 @@
 #include "box/filter.h"
 #include "box/host_attacks.h"
 #include "box/host_runtime.h"
+#include "box/host_shared.h"
 #include "box/trial.h"
 
 /* --disable-userns and --size came with it. */
@@ -255,30 +256,17 @@ check_init(struct check *k)
 	return true;
 }
 
-/* The number in a file of /proc/sys, or other if there is none. */
-static long
-sysctl_number(const char *path, long other)
-{
-	OWN_FREE char *text = NULL;
-	char *end;
-	long n;
-
-	if (io_read_path(path, 64, &text, NULL) != ST_OK)
-		return other;
-	n = strtol(text, &end, 10);
-	return end == text ? other : n;
-}
-
 /* Why user namespaces may be closed here, and how to open them. */
 static const char *
 mend(void)
 {
-	if (sysctl_number("/proc/sys/user/max_user_namespaces", 1) == 0)
+	if (host_shared_number("/proc/sys/user/max_user_namespaces", 1) == 0)
 		return "; allow them: sysctl user.max_user_namespaces=10000";
-	if (sysctl_number("/proc/sys/kernel/unprivileged_userns_clone", 1) == 0)
+	if (host_shared_number(
+		"/proc/sys/kernel/unprivileged_userns_clone", 1) == 0)
 		return "; allow them: sysctl "
 		       "kernel.unprivileged_userns_clone=1";
-	if (sysctl_number(
+	if (host_shared_number(
 		"/proc/sys/kernel/apparmor_restrict_unprivileged_userns", 0) !=
 	    0)
 		return "; AppArmor restricts them: apparmor_parser -r "
@@ -366,12 +354,16 @@ static void
 check_mechanism(struct check *k)
 {
 	enum cgroup_kind kind = CGROUP_NONE;
+	struct host_line line;
 	struct fault f = { 0 };
 
-	if (host_mechanism(&kind, k->conf, &f) == ST_OK)
-		say(k, "memory limit", true, "%s", host_mechanism_text(kind));
-	else
+	if (host_mechanism(&kind, k->conf, &f) != ST_OK) {
 		say(k, "memory limit", false, "%s", f.message);
+		return;
+	}
+	say(k, "memory limit", true, "%s", host_mechanism_text(kind));
+	host_shared_tell(&line, kind);
+	pass_on(k, &line);
 }
 
 static void

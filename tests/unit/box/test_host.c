@@ -1,6 +1,7 @@
 #include "box/host.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,6 +15,7 @@
 #include <cmocka.h>
 
 #include "base/log.h"
+#include "box/host_shared.h"
 
 /* A word that may stand where the settings own their text. */
 #define W(text) ((char[]){ text })
@@ -162,8 +164,8 @@ all_is_well(void **state)
 			    lines[i].text);
 		fail();
 	}
-	assert_int_equal(n_lines, 8 + ATTACKS);
-	for (size_t i = 8; i < n_lines; i++) {
+	assert_int_equal(n_lines, 9 + ATTACKS);
+	for (size_t i = 9; i < n_lines; i++) {
 		assert_string_equal(lines[i].what, "attack");
 		assert_non_null(strstr(lines[i].text, ": refused"));
 	}
@@ -186,11 +188,11 @@ each_runtime_is_judged(void **state)
 		.name = name_b, .entry = entry, .command = true_command
 	};
 	assert_false(check(&c));
-	assert_int_equal(n_lines, 9 + ATTACKS);
-	assert_string_equal(lines[7].what, "runtime");
-	assert_false(lines[7].ok);
+	assert_int_equal(n_lines, 10 + ATTACKS);
 	assert_string_equal(lines[8].what, "runtime");
-	assert_true(lines[8].ok);
+	assert_false(lines[8].ok);
+	assert_string_equal(lines[9].what, "runtime");
+	assert_true(lines[9].ok);
 	expect("runtime", false, "a: /usr/bin/nothing-there: No such file");
 }
 
@@ -384,6 +386,53 @@ the_memory_wall(void **state)
 		expect("memory wall", true, "was ended by the kernel");
 }
 
+/* Each count is advised where this host's is less, and none is a failure. */
+static void
+what_runs_share(void **state)
+{
+	static const struct {
+		const char *path;
+		const char *advice;
+		long most; /* that is too little; 0 is no limit */
+	} all[] = {
+		{ "/proc/sys/fs/epoll/max_user_watches",
+		    "fs.epoll.max_user_watches=1000000000", 999999999 },
+		{ "/proc/sys/fs/pipe-user-pages-soft",
+		    "fs.pipe-user-pages-soft=0", LONG_MAX },
+		{ "/proc/sys/fs/inotify/max_user_instances",
+		    "fs.inotify.max_user_instances=8192", 8191 },
+	};
+	const struct host_line *line;
+	struct host_line one;
+	bool few, any = false;
+
+	(void)state;
+	host_shared_tell(&one, CGROUP_NONE);
+	assert_true(one.ok);
+	assert_non_null(strstr(one.text, "as they are"));
+	host_shared_tell(&one, CGROUP_V2);
+	assert_true(one.ok);
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		long n = host_shared_number(all[i].path, -1);
+
+		few = n > 0 && n <= all[i].most;
+		any = any || few;
+		assert_int_equal(strstr(one.text, all[i].advice) != NULL, few);
+	}
+	assert_int_equal(
+	    strstr(one.text, "/etc/sysctl.d/tollbox.conf: ") != NULL, any);
+	assert_int_equal(strstr(one.text, "more than") != NULL, !any);
+	assert_int_equal(host_shared_number("/proc/sys/no/such", 7), 7);
+	n_lines = 0;
+	check(&(struct conf){ .bwrap = missing_command[0],
+	    .init = missing_command[0],
+	    .run_user = run_user,
+	    .memory_limit = meter });
+	line = line_of("shared by runs");
+	assert_non_null(line);
+	assert_true(line->ok);
+}
+
 static void
 pieces_that_are_missing(void **state)
 {
@@ -470,6 +519,7 @@ main(void)
 		cmocka_unit_test(an_own_root),
 		cmocka_unit_test(attacks_that_succeed),
 		cmocka_unit_test(the_memory_wall),
+		cmocka_unit_test(what_runs_share),
 		cmocka_unit_test(pieces_that_are_missing),
 		cmocka_unit_test(the_run_user),
 		cmocka_unit_test(the_mechanism),
