@@ -196,6 +196,19 @@ paid(struct reconcile *r, const char *identity, const struct ledger_row *row,
 	return ST_OK;
 }
 
+/* What was refused is used all the same, for what is not proved yet: it is to
+ * be looked after, and no new payment may take its request over. Unless one
+ * has. */
+static enum status
+doubt(struct reconcile *r, const char *identity, const char *why)
+{
+	enum status st = ledger_settling(r->ledger, identity);
+
+	if (st == ST_OK)
+		st = ledger_unknown(r->ledger, identity, why);
+	return st == ST_CONFLICT ? ST_OK : st;
+}
+
 static enum status
 decide(struct reconcile *r, const char *identity, const struct ledger_row *row,
     const struct gathered *g, struct reconcile_found *out)
@@ -203,6 +216,8 @@ decide(struct reconcile *r, const char *identity, const struct ledger_row *row,
 	enum status st = ST_OK;
 
 	weigh(g, out);
+	if (out->verdict == EVIDENCE_LIKELY && row->state == LEDGER_FAILED)
+		return doubt(r, identity, out->why);
 	if (!evidence_decides(out->verdict))
 		return ST_OK;
 	if (out->verdict == EVIDENCE_PAID)
@@ -244,7 +259,7 @@ ask_again(struct reconcile *r, const char *identity,
 {
 	struct facilitator *by = sites_facilitator(r->sites, row->facilitator);
 	int64_t call_us = 0;
-	bool shared = false;
+	bool look = false;
 	const struct settle_ask ask = {
 		.identity = identity,
 		.body = row->settle_body,
@@ -256,7 +271,7 @@ ask_again(struct reconcile *r, const char *identity,
 		.amount = row->amount,
 		.again = true,
 		.call_us = &call_us,
-		.shared = &shared,
+		.look = &look,
 	};
 	char reason[FACILITATOR_REASON] = "";
 	struct fault f = { .st = ST_OK };

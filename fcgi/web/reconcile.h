@@ -33,8 +33,9 @@ struct reconcile_found {
 
 /* Read the chain about a row that is UNKNOWN or FAILED, for wait_ms at most,
  * and move the row where that decides: PAID, it is SETTLED; NOT_PAID or SPENT,
- * FAILED. Else it stays as it is. A network that cannot be read gives
- * EVIDENCE_NONE. ST_OK, or the ledger's trouble. */
+ * FAILED; LIKELY, a FAILED one is UNKNOWN from now on. Else it stays as it is,
+ * as does one whose key another payment has taken over. A network that cannot
+ * be read gives EVIDENCE_NONE. ST_OK, or the ledger's trouble. */
 enum status reconcile_read(struct reconcile *r, const char *identity,
     const struct ledger_row *row, int64_t wait_ms, struct reconcile_found *out)
     __attribute__((warn_unused_result));

@@ -88,8 +88,10 @@ resume_evidence(struct run *r, const struct ledger_row *row)
 	case EVIDENCE_SPENT:
 		return fault_set(&r->f, ST_PAYMENT_REPLAYED, "%s", found.why);
 	case EVIDENCE_LIKELY:
-		/* Asking anybody else would only bring a worse answer. */
-		if (found.soon)
+		/* Asking anybody else would only bring a worse answer. And one
+		 * that was FAILED is so no more: neither its time window nor a
+		 * refusal may be told of it now. */
+		if (found.soon || row->state == LEDGER_FAILED)
 			return fault_set(&r->f,
 			    ST_PAYMENT_SETTLEMENT_INDETERMINATE,
 			    "%s; repeat the same request with the same "

@@ -24,9 +24,11 @@ enum status resume_facilitator(struct run *r, const struct ledger_row *row)
 enum status resume_evidence(struct run *r, const struct ledger_row *row)
     __attribute__((warn_unused_result));
 
-/* A first settle was refused since the nonce is used (r->f): where the chain
- * can be read, by whom, and since when? What we had claimed a stranger may have
- * handed in. ST_OK: with r->transaction, the row is SETTLED. Else r->f. */
+/* A first settle left the row UNKNOWN (r->f) since the nonce is used, or the
+ * transaction is another payment's: by whom, and since when, says the chain?
+ * What we had claimed a stranger may have handed in. ST_OK: with
+ * r->transaction, the row is SETTLED. Else r->f: as it was, as long as the row
+ * stays UNKNOWN. */
 enum status resume_spent(struct run *r) __attribute__((warn_unused_result));
 
 #endif

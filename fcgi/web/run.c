@@ -29,6 +29,7 @@
 #include "pay/x402.h"
 #include "web/perform.h"
 #include "web/quota.h"
+#include "web/reconcile.h"
 #include "web/refusal.h"
 #include "web/repeat.h"
 #include "web/request.h"
@@ -216,7 +217,7 @@ static enum status
 settle(struct run *r, const char *body, size_t body_len,
     const struct ledger_row *row)
 {
-	bool shared = false;
+	bool look = false;
 	struct settle_ask ask = {
 		.identity = buf_cstr(&r->identity),
 		.body = body,
@@ -230,7 +231,8 @@ settle(struct run *r, const char *body, size_t body_len,
 		.again = row != NULL && row->tries > 0,
 		.refused = row != NULL && row->state == LEDGER_FAILED,
 		.call_us = &r->facilitator_us,
-		.shared = &shared,
+		.chain = reconcile_reads(r->g->reconcile, r->network),
+		.look = &look,
 	};
 	enum status st;
 
@@ -240,7 +242,7 @@ settle(struct run *r, const char *body, size_t body_len,
 	/* What the facilitator says against it, the chain may know better: it
 	 * was used by somebody who handed in our claim, or together with
 	 * another in one transaction. */
-	if (st == ST_PAYMENT_REPLAYED || shared)
+	if (look)
 		st = resume_spent(r);
 	run_state_stage_end(r, RUN_STAGE_SETTLE);
 	return st;

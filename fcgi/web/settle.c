@@ -85,7 +85,7 @@ settled(char **transaction, struct ledger *l, const struct settle_ask *ask,
 	st = ledger_settled(l, ask->identity, a->transaction);
 	POINT("settled.after");
 	if (st == ST_CONFLICT) {
-		*ask->shared = true;
+		*ask->look = true;
 		log_err("settlement of %s names a transaction that another "
 			"payment has: %s",
 		    ask->identity, a->transaction);
@@ -112,15 +112,24 @@ static enum status
 refused(struct ledger *l, const struct settle_ask *ask, const char *reason,
     struct fault *f)
 {
+	bool spent = facilitator_reason_spent(reason);
+
 	/* After an earlier attempt whose answer was lost, "used" may well be
 	 * our own success; after one that was refused, only "used" casts doubt
 	 * on that. */
-	if (ask->again && (!ask->refused || facilitator_reason_spent(reason)))
+	if (ask->again && (!ask->refused || spent))
 		return unknown(l, ask, reason, f);
+	/* Used it is, but by whom? Somebody may have handed in our claim, or
+	 * the facilitator repeated a call of ours. A row that is FAILED until
+	 * the chain tells would give its key away to a second charge. */
+	if (spent && ask->chain) {
+		*ask->look = true;
+		return unknown(l, ask, reason, f);
+	}
 	log_info("settlement refused: %s: %s", ask->identity, reason);
 	if (ledger_failed(l, ask->identity, reason) != ST_OK)
 		return ledger_trouble(f);
-	if (facilitator_reason_spent(reason))
+	if (spent)
 		return fault_set(f, ST_PAYMENT_REPLAYED,
 		    "this payment's nonce was already used elsewhere (%s)",
 		    reason_told(reason));
@@ -164,7 +173,7 @@ settle_payment(char **transaction, char reason[FACILITATOR_REASON],
 	int64_t begin;
 
 	*transaction = NULL;
-	*ask->shared = false;
+	*ask->look = false;
 	POINT("settling.before");
 	if (ledger_settling(l, ask->identity) != ST_OK)
 		return ledger_trouble(f);

@@ -27,13 +27,15 @@ struct settle_ask {
 	bool again;	  /* it was sent before, and that may have worked */
 	bool refused;	  /* and the last word on it was a definite refusal */
 	int64_t *call_us; /* out: what the facilitator's call took */
-	bool *shared;	  /* out: another payment has the transaction told */
+	bool chain;	  /* what became of it can be read there */
+	bool *look;	  /* out: nobody but the chain can tell; look at once */
 };
 
 /* Move the row through SETTLING to its next state. ST_OK: SETTLED, with the
  * transaction (free it). Else f, for the caller, is one of
  * ST_PAYMENT_SETTLEMENT_FAILED (definite), ST_PAYMENT_REPLAYED (its nonce was
- * used elsewhere), ST_PAYMENT_SETTLEMENT_INDETERMINATE,
+ * used elsewhere, and no chain can be asked by whom),
+ * ST_PAYMENT_SETTLEMENT_INDETERMINATE,
  * ST_PAYMENT_FACILITATOR_UNAVAILABLE or ST_SERVICE_INTERNAL_FAILURE (ledger);
  * reason is then the facilitator's own word, for the payment response. */
 enum status settle_payment(char **transaction, char reason[FACILITATOR_REASON],

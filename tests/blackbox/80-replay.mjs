@@ -123,9 +123,22 @@ export default async function replay(test, world) {
     // service reads whole seconds of a clock that may be some milliseconds late.
     const { timestamp } = await rpc(world.info.rpcUrl, "eth_getBlockByNumber", ["latest", false]);
     await until("the block is in the past", () => Date.now() >= (Number(timestamp) + 1) * 1000 + 200);
-    const { result, ...moved } = await world.moved(payer, () => world.send({ body: CLOCK, headers }));
-    assert.deepEqual(moved, { payer: 0n, seller: 0n });
-    assertRefused(result, "PAYMENT_REPLAYED");
+    // A minute makes it sure. All but the newest blocks are two minutes older.
+    const head = BigInt(await rpc(world.info.rpcUrl, "eth_blockNumber"));
+    world.rpcFaults.set({
+      eth_getBlockByNumber: (block, [wanted]) =>
+        wanted === "latest" || BigInt(wanted) > head ? block : { ...block, timestamp: `0x${(BigInt(block.timestamp) - 120n).toString(16)}` },
+    });
+    try {
+      const { result, ...moved } = await world.moved(payer, () => world.send({ body: CLOCK, headers }));
+      assert.deepEqual(moved, { payer: 0n, seller: 0n });
+      assertRefused(result, "PAYMENT_REPLAYED");
+    } finally {
+      world.rpcFaults.set(null);
+    }
+    const { stdout } = await world.tollbox("payments");
+    const { nonce } = paymentPayload.payload.authorization;
+    assert.equal(stdout.split("\n").find((line) => line.includes(nonce))?.split("  ")[4], "failed");
   });
 
   // Above some number of waiting twins the service may say busy; those who come again get the same answer.

@@ -1,6 +1,7 @@
 // A settlement whose answer was lost: found out from the chain or the facilitator, on the caller's retry, in the background
 // and by `tollbox reconcile`. Money is counted on the chain; what was paid is run once, and nothing is paid twice.
 import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
 import { decodeHeader, nowSeconds } from "../devnet/client.mjs";
 import { rpc } from "../devnet/rpc.mjs";
 import { cancelAuthorization } from "../devnet/token.mjs";
@@ -238,6 +239,90 @@ export default async function reconcile(test, world) {
     await rpc(info.rpcUrl, "anvil_mine", ["0x6"]);
     assertServed(await payment.send(), payment);
     assert.deepEqual(await payment.moved(), ONCE);
+  });
+
+  // Our claim was handed in by another way than the call that we made: the facilitator says of our first settle that the nonce is
+  // used, and its word is all there is until the chain tells. Whoever then comes with the key must not pay a second time.
+  const USED = { mode: "refuse", reason: "invalid_exact_evm_nonce_already_used", forward: true };
+  const confirmed = (count) => world.restartWithChain(`[chain:default]\nrpc_url = ${rpcFaults.url}\nconfirmations = ${count}\n`);
+
+  /** One key, a first payment that ends in `code`, and more payments of the same payer → as lost(), and resign() */
+  async function keyed(fault, code, rest) {
+    const payer = world.nextPayer();
+    const key = { "Idempotency-Key": randomBytes(16).toString("hex") };
+    const first = await world.payment({ payer });
+    const { nonce } = decodeHeader(first["PAYMENT-SIGNATURE"]).payload.authorization;
+    const before = [await world.held(payer.address), await world.held(info.payTo)];
+    const send = (headers) => world.send({ body, headers: { ...headers, ...key } });
+    faults.set({ settle: { ...fault, times: 1 } });
+    assertRefused(await send(first), code, rest);
+    faults.reset();
+    return {
+      payer,
+      send: () => send(first),
+      resign: async () => send(await world.payment({ payer })),
+      moved: async () => ({ payer: (await world.held(payer.address)) - before[0], seller: (await world.held(info.payTo)) - before[1] }),
+      row: () => row(nonce),
+    };
+  }
+
+  /** A new payment with the key is not settled, now that the first one is in doubt; the first one's run is had by it later. */
+  async function chargedOnce(payment, confirm) {
+    assert.equal((await payment.row()).state, "unknown");
+    const before = settles();
+    assertRefused(await payment.resign(), INDETERMINATE);
+    assert.equal(settles(), before, "settle was called");
+    assert.deepEqual(await payment.moved(), ONCE);
+    await confirm();
+    assert.match((await inState(payment, "settled")).transaction, /^0x[0-9a-f]{64}$/);
+    const answer = await payment.resign();
+    assertServed(answer, payment);
+    assert.ok((await payment.send()).bytes.equals(answer.bytes));
+    assert.equal(settles(), before);
+    assert.deepEqual(await payment.moved(), ONCE);
+  }
+
+  await test("`used` is said of our first settle, and the chain waits for confirmations: unknown, and one charge", async () => {
+    await confirmed(3);
+    const payment = await keyed(USED, INDETERMINATE, { message: /confirmations/ });
+    await chargedOnce(payment, () => rpc(info.rpcUrl, "anvil_mine", ["0x3"]));
+  });
+
+  await test("a refusal that the chain contradicts is none, from the moment that it is read", async () => {
+    const payment = await keyed({ ...USED, reason: "insufficient_funds" }, "PAYMENT_SETTLEMENT_FAILED");
+    assert.equal((await payment.row()).state, "failed");
+    assertRefused(await payment.send(), INDETERMINATE, { message: /confirmations/ });
+    await chargedOnce(payment, () => rpc(info.rpcUrl, "anvil_mine", ["0x3"]));
+  });
+
+  await test("`used` is said of our first settle, and the chain cannot be read: unknown, and one charge", async () => {
+    await confirmed(1);
+    rpcFaults.set("dead");
+    try {
+      const payment = await keyed(USED, INDETERMINATE);
+      assert.equal((await payment.row()).state, "unknown");
+      assertRefused(await payment.resign(), INDETERMINATE);
+      assert.deepEqual(await payment.moved(), ONCE);
+      rpcFaults.set(null);
+      assertServed(await payment.resign(), payment);
+      assert.deepEqual(await payment.moved(), ONCE);
+    } finally {
+      rpcFaults.set(null);
+    }
+  });
+
+  await test("`used`, too close to the claim to tell by whom: no 402, also when the authorization is over", async () => {
+    const payer = world.nextPayer();
+    const validBefore = nowSeconds() + 13;
+    const headers = await world.payment({ payer, sign: { validBefore: String(validBefore) } });
+    const { nonce } = decodeHeader(headers["PAYMENT-SIGNATURE"]).payload.authorization;
+    await submit(headers);
+    const { timestamp } = await rpc(info.rpcUrl, "eth_getBlockByNumber", ["latest", false]);
+    await until("the next second", () => nowSeconds() > Number(timestamp));
+    assertRefused(await world.send({ body, headers }), INDETERMINATE);
+    await until("its time is over", () => nowSeconds() > validBefore, { withinMs: 20_000, everyMs: 200 });
+    assertRefused(await world.send({ body, headers }), INDETERMINATE);
+    assert.equal((await row(nonce)).state, "unknown");
   });
 
   await test("tollbox reconcile, beside the service and without it", async () => {
