@@ -164,8 +164,10 @@ quota_stranger(struct quota *k, const struct http_request *q, struct fault *f)
 	if (atomic_fetch_add(&k->strangers, 1) >= k->max_strangers)
 		st = fault_set(f, ST_SERVICE_BUSY,
 		    "too many payers who have not paid here before wait for "
-		    "their settlement; nothing was charged: repeat the same "
-		    "request with the same payment");
+		    "their settlement; %s: repeat the same request with the "
+		    "same payment, do not sign a new one",
+		    q != NULL ? "nothing was charged"
+			      : "this request changed nothing");
 	if (st == ST_OK && q != NULL && address(name, k, q))
 		st = take(k->refused, name, f);
 	if (st != ST_OK)

@@ -36,8 +36,9 @@ void quota_verified(struct quota *k);
 /* A payment of somebody who never paid here before, or was refused last. He may
  * have nothing to pay with, and that shows only when it is settled: so all such
  * have half of the places together until then, and an address may have as many
- * refused as quota_verify() lets it have checked; q is NULL where no such limit
- * holds. ST_OK: quota_stranger_leave() is due.
+ * refused as quota_verify() lets it have checked. q is NULL for a payment on
+ * record: no such limit holds, and it may have been charged before, so f does
+ * not say that nothing was. ST_OK: quota_stranger_leave() is due.
  * ST_EXECUTE_IP_RATE_LIMITED, or ST_SERVICE_BUSY, with f. */
 enum status quota_stranger(struct quota *k, const struct http_request *q,
     struct fault *f) __attribute__((warn_unused_result));

@@ -64,7 +64,7 @@ find_key(char **identity, struct run *r, const char *payer)
 	if (st == ST_CONFLICT)
 		return fault_set(&r->f, ST_PAYMENT_REPLAYED,
 		    "this Idempotency-Key was used for another body; nothing "
-		    "was charged for this one");
+		    "is charged by this request");
 	if (st != ST_OK && st != ST_NOT_FOUND)
 		return ledger_trouble(r);
 	return ST_OK;

@@ -137,6 +137,26 @@ refused(struct ledger *l, const struct settle_ask *ask, const char *reason,
 	    "the facilitator refused to settle: %s", reason_told(reason));
 }
 
+/* Nothing left this host, so an earlier doubt stays and no new one comes. */
+static enum status
+not_sent(struct ledger *l, const struct settle_ask *ask, const char *reason,
+    struct fault *f)
+{
+	log_warn("facilitator cannot be reached: %s", reason);
+	if (ask->again && !ask->refused) {
+		(void)unknown(l, ask, reason, f);
+		return fault_set(f, ST_PAYMENT_FACILITATOR_UNAVAILABLE,
+		    "the facilitator cannot be reached; whether the payment "
+		    "was settled before is not known yet; repeat the same "
+		    "request with the same payment, do not sign a new one");
+	}
+	if (ledger_failed(l, ask->identity, reason) != ST_OK)
+		log_err("ledger: cannot mark %s as failed", ask->identity);
+	return fault_set(f, ST_PAYMENT_FACILITATOR_UNAVAILABLE,
+	    "the facilitator cannot be reached; nothing was charged; repeat "
+	    "the same request with the same payment");
+}
+
 /* The call, and if provably nothing of it left this host, the same by the other
  * facilitator, which the row then names: whoever got it must be asked again. */
 static void
@@ -190,17 +210,7 @@ settle_payment(char **transaction, char reason[FACILITATOR_REASON],
 		st = refused(l, ask, a.reason, f);
 		break;
 	case FACILITATOR_NOT_SENT:
-		/* Nothing left this host, so an earlier doubt stays and no new
-		 * one comes. */
-		if (ask->again && !ask->refused)
-			(void)unknown(l, ask, a.reason, f);
-		else if (ledger_failed(l, ask->identity, a.reason) != ST_OK)
-			log_err(
-			    "ledger: cannot mark %s as failed", ask->identity);
-		log_warn("facilitator cannot be reached: %s", a.reason);
-		st = fault_set(f, ST_PAYMENT_FACILITATOR_UNAVAILABLE,
-		    "the facilitator cannot be reached; nothing was charged; "
-		    "repeat the same request with the same payment");
+		st = not_sent(l, ask, a.reason, f);
 		break;
 	case FACILITATOR_NO_SERVICE:
 		(void)unknown(l, ask, a.reason, f);

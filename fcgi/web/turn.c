@@ -54,8 +54,10 @@ count(struct run *r)
 	r->working = true;
 	if (atomic_fetch_add(&r->g->paying, 1) >= r->g->max_paying)
 		return fault_set(&r->f, ST_SERVICE_BUSY,
-		    "too many requests wait for a run; nothing was charged "
-		    "for this one");
+		    "too many requests wait for a run; %s",
+		    r->row.state == LEDGER_STATE_MAX
+			? "nothing was charged for this one"
+			: "repeat the same request with the same payment");
 	return ST_OK;
 }
 

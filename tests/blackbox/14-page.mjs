@@ -471,6 +471,28 @@ export default async function page(test, world) {
 
     // ---- never twice
 
+    await test("the service is too busy for a payment that may have been charged before: nobody is told that it was not", async () => {
+      const { shown, payer } = await visit();
+      let sent = 0;
+      await shown.route("**/execute", async (route) => {
+        if (!paying(route.request()) || ++sent > 2) {
+          return route.continue();
+        }
+        if (sent === 1) {
+          await route.fetch(); // it came through, the answer did not
+          return route.abort("connectionreset");
+        }
+        return route.fulfill({ status: 503, json: { error: { code: "SERVICE_BUSY", message: "too many", billable: false, category: "service_busy" } } });
+      });
+      const moved = await world.moved(payer, async () => {
+        await start(shown, "print('busy')");
+        await shown.locator("#status", { hasText: "The service is busy. Asking again with the same payment is never charged twice." }).waitFor();
+        await assertPaid(shown, "busy\n");
+      });
+      assert.deepEqual([moved.payer, moved.seller], [-1000n, 1000n]);
+      await leave(shown, [ASKED, FAILED_LOAD, /status of 503/]);
+    });
+
     await test("the connection is lost after the payment left: asked again with the same payment, charged once", async () => {
       const { shown, wallet, payer } = await visit();
       const sent = [];

@@ -202,13 +202,36 @@ export default async function facilitator(test, world) {
     let answer;
     try {
       answer = await world.send({ body, headers });
-      assertRefused(answer, UNAVAILABLE);
+      assertRefused(answer, UNAVAILABLE, { message: /nothing was charged/ });
       assert.ok((await payments(world, "failed")).some((line) => line.includes(nonce)), "nothing was sent: that is no doubt");
       assert.equal((await world.send({ body })).status, 402, "offers are made all the same");
     } finally {
       Object.assign(faults, await startFaults({ upstream: info.facilitatorUrl, port: Number(port) }));
     }
     const { result, ...moved } = await world.moved(payer, () => world.send({ body, headers }));
+    assertRun(result, { world, body, payer, amount: "1000" });
+    assert.deepEqual(moved, ONCE);
+  });
+
+  await test("…after a doubt: nobody is told that nothing was charged", async () => {
+    const payer = world.nextPayer();
+    const headers = await world.payment({ payer });
+    const { nonce } = decodeHeader(headers["PAYMENT-SIGNATURE"]).payload.authorization;
+    const { port } = new URL(faults.url);
+    const { result, ...moved } = await world.moved(payer, async () => {
+      world.rpcFaults.set("dead");
+      try {
+        faults.set({ settle: { mode: "reset-after", times: 1 } });
+        assertRefused(await world.send({ body, headers }), INDETERMINATE);
+        await faults.stop();
+        assertRefused(await world.send({ body, headers }), UNAVAILABLE, { message: /settled before is not known.*do not sign a new one/ });
+        assert.ok((await payments(world, "unknown")).some((line) => line.includes(nonce)));
+      } finally {
+        world.rpcFaults.set(null);
+        Object.assign(faults, await startFaults({ upstream: info.facilitatorUrl, port: Number(port) }));
+      }
+      return world.send({ body, headers });
+    });
     assertRun(result, { world, body, payer, amount: "1000" });
     assert.deepEqual(moved, ONCE);
   });

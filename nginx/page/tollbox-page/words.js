@@ -41,7 +41,6 @@ const REFUSED = {
   PAYMENT_AMOUNT_INSUFFICIENT: "The account does not hold enough to pay for this run.",
   PAYMENT_REQUIREMENTS_MISMATCH: "What was signed is not what the service asks for.",
   PAYMENT_SETTLEMENT_FAILED: "The payment was refused when it was settled; most often the account holds too little.",
-  SERVICE_BUSY: "The service is busy.",
   PAYER_RATE_LIMITED: "This account has asked for many runs in a short time.",
   PAYER_CONCURRENCY_LIMITED: "Too many runs of this account are going on.",
   EXECUTE_IP_RATE_LIMITED: "Too many requests came from your address.",
@@ -51,6 +50,7 @@ const REFUSED = {
 const OPEN = {
   PAYMENT_SETTLEMENT_INDETERMINATE: "It is not known yet whether the payment went through.",
   PAYMENT_FACILITATOR_UNAVAILABLE: "Payments cannot be settled at the moment.",
+  SERVICE_BUSY: "The service is busy.",
   SANDBOX_UNAVAILABLE: "No sandbox is free at the moment.",
   SANDBOX_SETUP_FAILED: "The sandbox could not be started; a run that was paid is owed to you.",
   SERVICE_INTERNAL_FAILURE: "Something failed on the service’s side.",
