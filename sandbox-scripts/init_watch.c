@@ -31,6 +31,8 @@
 #define PATH_BYTES 512
 #define PAGE_BYTES 4096u
 #define DNS_PORT 53
+#define TYPE_BITS 0xf /* of a socket; what is above are flags */
+#define PROTOCOL_MPTCP 262
 
 /* The kernel writes as much as its own version of the structure holds. */
 union request {
@@ -249,14 +251,44 @@ see_path(uint32_t pid, uint64_t at)
 	count(&seen.writes);
 }
 
+/* The error that the filter gives where nobody is asked. */
 static int
-refuse(int nr)
+refusal(const struct seccomp_data *d)
 {
-	if (seen.denied == 0)
-		seen.first_denied = nr;
-	count(&seen.denied);
-	return nr == SYS_socket || nr == SYS_socketpair ? -EAFNOSUPPORT
-							: -EPERM;
+	if (d->nr == SYS_socketpair)
+		return -EAFNOSUPPORT;
+	if (d->nr != SYS_socket)
+		return -EPERM;
+	if (d->args[0] != AF_INET && d->args[0] != AF_INET6)
+		return -EAFNOSUPPORT;
+	switch (d->args[1] & TYPE_BITS) {
+	case SOCK_STREAM:
+	case SOCK_DGRAM:
+		return -EPROTONOSUPPORT;
+	case SOCK_RAW:
+		return -EPERM;
+	default:
+		return -ESOCKTNOSUPPORT;
+	}
+}
+
+/* Go asks for MPTCP as a matter of course and does without. */
+static bool
+tells_nothing(const struct seccomp_data *d)
+{
+	return d->nr == SYS_socket && d->args[2] == PROTOCOL_MPTCP &&
+	       refusal(d) == -EPROTONOSUPPORT;
+}
+
+static int
+refuse(const struct seccomp_data *d)
+{
+	if (!tells_nothing(d)) {
+		if (seen.denied == 0)
+			seen.first_denied = d->nr;
+		count(&seen.denied);
+	}
+	return refusal(d);
 }
 
 /* What it is answered; 0: it goes on. */
@@ -289,7 +321,7 @@ look(uint32_t pid, const struct seccomp_data *d)
 		init_end_note((pid_t)pid, d->args[0]);
 		return 0;
 	default:
-		return refuse(d->nr);
+		return refuse(d);
 	}
 }
 

@@ -6,6 +6,7 @@
 #include <linux/ioprio.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
+#include <linux/sockios.h>
 #include <seccomp.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,10 +25,7 @@
 #include "base/log.h"
 #include "base/own.h"
 #include "base/wire.h"
-
-/* The kernel takes these arguments as 32 bits and ignores what is above
- * (sandbox-faults.md 49). */
-#define LOW32 0xffffffffu
+#include "box/filter_work.h"
 
 /* Of a pipe as the kernel makes it. */
 #define PIPE_PAGES 16
@@ -37,6 +35,10 @@
 /* Calls that libseccomp 2.5 has no name for; the number is the same on every
  * architecture. */
 #define NR_OPEN_TREE_ATTR 467
+
+/* What older or newer headers than these lack. */
+#define IOCTL_ADD_DLCI 0x8980
+#define IOCTL_DEL_DLCI 0x8981
 
 /* Refused with EPERM whatever the arguments, and counted as tried. */
 static const int refused[] = {
@@ -155,6 +157,18 @@ static const struct by_arg refused_by_arg[] = {
 	/* Typing into a terminal. */
 	{ SCMP_SYS(ioctl), EPERM, 1, IS_LOW, TIOCSTI },
 	{ SCMP_SYS(ioctl), EPERM, 1, IS_LOW, TIOCLINUX },
+	/* Whoever asks makes the kernel run modprobe, as the host's root and
+	 * outside of every limit, and the module stays: a terminal's line
+	 * discipline, bridges, VLANs, frame relay. */
+	{ SCMP_SYS(ioctl), EPERM, 1, IS_LOW, TIOCSETD },
+	{ SCMP_SYS(ioctl), EPERM, 1, IS_LOW, SIOCGIFBR },
+	{ SCMP_SYS(ioctl), EPERM, 1, IS_LOW, SIOCSIFBR },
+	{ SCMP_SYS(ioctl), EPERM, 1, IS_LOW, SIOCBRADDBR },
+	{ SCMP_SYS(ioctl), EPERM, 1, IS_LOW, SIOCBRDELBR },
+	{ SCMP_SYS(ioctl), EPERM, 1, IS_LOW, SIOCGIFVLAN },
+	{ SCMP_SYS(ioctl), EPERM, 1, IS_LOW, SIOCSIFVLAN },
+	{ SCMP_SYS(ioctl), EPERM, 1, IS_LOW, IOCTL_ADD_DLCI },
+	{ SCMP_SYS(ioctl), EPERM, 1, IS_LOW, IOCTL_DEL_DLCI },
 	/* PID 1. By group or by user a call would reach it unnamed. */
 	{ SCMP_SYS(prlimit64), EPERM, 0, IS_NOT, 0 },
 	{ SCMP_SYS(sched_setaffinity), EPERM, 0, IS_LOW, INIT_PID },
@@ -180,8 +194,8 @@ static const struct by_arg refused_by_arg[] = {
 	{ SCMP_SYS(socket), EAFNOSUPPORT, 0, IS_LOW, AF_SECURITY },
 	{ SCMP_SYS(socket), EAFNOSUPPORT, 0, IS_LOW, AF_KEY },
 	{ SCMP_SYS(socket), EAFNOSUPPORT, 0, IS_ABOVE, AF_NETLINK },
-	/* The kernel makes pairs of few families; TIPC is one. */
-	{ SCMP_SYS(socketpair), EAFNOSUPPORT, 0, IS_ABOVE, AF_INET6 },
+	/* The kernel makes pairs of few families, but looks for any. */
+	{ SCMP_SYS(socketpair), EAFNOSUPPORT, 0, IS_NOT, AF_UNIX },
 };
 
 /* Refused, not counted: looking up a name asks it for the interfaces. */
@@ -234,9 +248,8 @@ compare(const struct by_arg *r)
 	return c;
 }
 
-/* 0 or libseccomp's negative errno. */
-static int
-add(scmp_filter_ctx ctx, uint32_t action, int nr, unsigned n,
+int
+filter_add(scmp_filter_ctx ctx, uint32_t action, int nr, unsigned n,
     const struct scmp_arg_cmp *cmp)
 {
 	int rc = seccomp_rule_add_array(ctx, action, nr, n, cmp);
@@ -260,9 +273,10 @@ add_core(scmp_filter_ctx ctx)
 		    SCMP_CMP_MASKED_EQ, UINT32_MAX, (scmp_datum_t)RLIMIT_CORE),
 		SCMP_A2(SCMP_CMP_NE, 0, 0),
 	};
-	int rc = add(ctx, eperm, SCMP_SYS(setrlimit), 1, &set);
+	int rc = filter_add(ctx, eperm, SCMP_SYS(setrlimit), 1, &set);
 
-	return rc < 0 ? rc : add(ctx, eperm, SCMP_SYS(prlimit64), 2, set64);
+	return rc < 0 ? rc
+		      : filter_add(ctx, eperm, SCMP_SYS(prlimit64), 2, set64);
 }
 
 /* The pages of pipes are counted for each user of the host, which all sandboxes
@@ -277,7 +291,8 @@ add_pipes(scmp_filter_ctx ctx)
 		SCMP_A2(SCMP_CMP_GT, most, 0),
 	};
 
-	return add(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(fcntl), 2, larger);
+	return filter_add(
+	    ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(fcntl), 2, larger);
 }
 
 static int
@@ -286,7 +301,7 @@ add_all(scmp_filter_ctx ctx, uint32_t action, const int *nr, size_t n)
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < n; i++)
-		rc = add(ctx, action, nr[i], 0, NULL);
+		rc = filter_add(ctx, action, nr[i], 0, NULL);
 	return rc;
 }
 
@@ -301,7 +316,7 @@ add_by_arg(scmp_filter_ctx ctx, bool asked, const struct by_arg *r, size_t n)
 		cmp = compare(&r[i]);
 		action = asked ? SCMP_ACT_NOTIFY
 			       : SCMP_ACT_ERRNO((uint32_t)r[i].error);
-		rc = add(ctx, action, r[i].nr, 1, &cmp);
+		rc = filter_add(ctx, action, r[i].nr, 1, &cmp);
 	}
 	return rc;
 }
@@ -332,6 +347,8 @@ build(scmp_filter_ctx ctx, bool watched)
 	if (rc == 0)
 		rc = add_by_arg(ctx, false, refused_by_arg_unseen,
 		    LEN(refused_by_arg_unseen));
+	if (rc == 0)
+		rc = filter_add_net(ctx, watched);
 	if (rc == 0 && watched)
 		rc = add_all(ctx, SCMP_ACT_NOTIFY, shown, LEN(shown));
 	if (rc == 0 && watched)

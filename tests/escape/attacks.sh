@@ -161,6 +161,13 @@ seen 'saw writes' 'echo x >/etc/x; mkdir /usr/x' 'network 0 writes 2'
 seen 'saw a refused call' 'unshare -Ur true' \
 	'network 0 writes 0 denied 1 first unshare'
 
+seen 'saw a refused protocol' \
+	'python3 -c "import socket; socket.socket(2, 1, 132)" 2>/dev/null' \
+	'network 0 writes 0 denied 1 first socket'
+seen 'saw nothing in MPTCP' \
+	'python3 -c "import socket; socket.socket(2, 1, 262)" 2>/dev/null' \
+	'network 0 writes 0 denied 0 first -'
+
 kill -0 "$sleeper" 2>/dev/null
 expect 'the process on the host lives' $? '^0$'
 kill -0 "$server" 2>/dev/null

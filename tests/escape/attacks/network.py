@@ -23,6 +23,24 @@ for family in range(0, 47):
 check(True, "socket families: only unix, inet, inet6")
 refused("vsock with rubbish in the upper half", lambda: syscall(SOCKET, (1 << 32) | 40, 1, 0), errno.EAFNOSUPPORT)
 refused("netlink with rubbish in the upper half", lambda: syscall(SOCKET, (1 << 32) | 16, 3, 0), errno.EAFNOSUPPORT)
+INET, INET6, PROTO, TYPE = socket.AF_INET, socket.AF_INET6, errno.EPROTONOSUPPORT, errno.ESOCKTNOSUPPORT
+# Whatever is not known has the host's root run modprobe: none of it gets there.
+for family in (INET, INET6):
+    for kind, own in ((socket.SOCK_STREAM, 6), (socket.SOCK_DGRAM, 17)):
+        for protocol in (0, own):
+            syscall(SOCKET, family, kind, protocol)
+        for protocol in (1, 2, 23 - own, 33, 58, 132, 136, 200, 262, 0x7FFFFFFF, (1 << 32) | 132):
+            refused(f"protocol {protocol}, type {kind}, family {family}", lambda: syscall(SOCKET, family, kind, protocol), PROTO)
+    for kind in (0, 4, 5, 6, 7, 9, 10, 5 | socket.SOCK_CLOEXEC):
+        refused(f"type {kind}, family {family}", lambda: syscall(SOCKET, family, kind, 0), TYPE)
+    refused(f"raw socket without a protocol, family {family}", lambda: syscall(SOCKET, family, 3, 0), errno.EPERM)
+for family in (0, 2, 3, 4, 10, 16, 30):
+    refused(f"pair of family {family}", lambda: syscall(53, family, 1, 0, bytes(8)), errno.EAFNOSUPPORT)
+for name, request in {"bridge": 0x8940, "new bridge": 0x89A0, "vlan": 0x8982, "dlci": 0x8980}.items():
+    with socket.socket(INET, socket.SOCK_DGRAM) as s:
+        refused(f"ioctl: {name}", lambda: syscall(16, s.fileno(), request, bytes(64)), errno.EPERM)
+with socket.socket(INET, socket.SOCK_STREAM) as s:
+    refused("key for TCP", lambda: s.setsockopt(6, 38, bytes(256)), errno.ENOPROTOOPT)
 refused("raw socket", lambda: socket.socket(socket.AF_INET, socket.SOCK_RAW, 1), errno.EPERM)
 
 
