@@ -65,7 +65,6 @@ open_path(struct ledger *l, const char *path, enum ledger_db_mode mode)
 		if (st == ST_OK)
 			st = ledger_queue_open(&l->queue, l->writer);
 	}
-
 	if (mode == LEDGER_DB_WRITE) {
 		st = ledger_lock_take(&l->lock_fd, path);
 		if (st == ST_OK)
@@ -222,6 +221,18 @@ ledger_find_identifier(struct ledger *l, const char *payer,
 
 	pthread_mutex_lock(&l->read_lock);
 	st = ledger_read_identifier(l->reader, payer, identifier, identity);
+	pthread_mutex_unlock(&l->read_lock);
+	return st;
+}
+
+enum status
+ledger_find_around(
+    struct ledger *l, const char *head, const char *tail, char **identity)
+{
+	enum status st = ST_BUG;
+
+	pthread_mutex_lock(&l->read_lock);
+	st = ledger_read_around(l->reader, head, tail, identity);
 	pthread_mutex_unlock(&l->read_lock);
 	return st;
 }

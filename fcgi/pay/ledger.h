@@ -144,6 +144,13 @@ enum status ledger_find_identifier(struct ledger *l, const char *payer,
     const char *identifier, char **identity)
     __attribute__((warn_unused_result));
 
+/* The payment whose identity is head, then text without "/", then tail; the
+ * first by the alphabet. Takes a step for each such text that there is behind
+ * head, however many rows have it. ST_OK: *identity (free it); ST_NOT_FOUND;
+ * ST_IO; ST_NOMEM. */
+enum status ledger_find_around(struct ledger *l, const char *head,
+    const char *tail, char **identity) __attribute__((warn_unused_result));
+
 /* For every change below: ST_CONFLICT also when there is no such row, or when
  * it is in no state this change may start from (nothing is changed then).
  * ST_IO, ST_NOMEM, ST_BUG: not made as far as this process sees, but a change

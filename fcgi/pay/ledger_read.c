@@ -186,19 +186,34 @@ ledger_read_key(struct ledger_db *db, const uint8_t *key, const char *payer,
 	return st;
 }
 
-enum status
-ledger_read_identifier(struct ledger_db *db, const char *payer,
-    const char *identifier, char **identity)
+static enum status
+read_by_two(struct ledger_db *db, enum ledger_sql query, const char *first,
+    const char *second, char **identity)
 {
 	enum status st = ST_BUG;
 
 	*identity = NULL;
-	ledger_db_start(db, LEDGER_SQL_IDENTIFIER);
-	ledger_db_text(db, payer);
-	ledger_db_text(db, identifier);
+	ledger_db_start(db, query);
+	ledger_db_text(db, first);
+	ledger_db_text(db, second);
 	st = read_identity(db, identity);
 	ledger_db_end(db);
 	return st;
+}
+
+enum status
+ledger_read_identifier(struct ledger_db *db, const char *payer,
+    const char *identifier, char **identity)
+{
+	return read_by_two(
+	    db, LEDGER_SQL_IDENTIFIER, payer, identifier, identity);
+}
+
+enum status
+ledger_read_around(
+    struct ledger_db *db, const char *head, const char *tail, char **identity)
+{
+	return read_by_two(db, LEDGER_SQL_AROUND, head, tail, identity);
 }
 
 enum status

@@ -20,13 +20,16 @@ enum status ledger_read_find(struct ledger_db *db, const char *identity,
 enum status ledger_read_look(struct ledger_db *db, const char *identity,
     struct ledger_row *out) __attribute__((warn_unused_result));
 
-/* As ledger_find_key() and ledger_find_identifier(). */
+/* As ledger_find_key(), ledger_find_identifier(), ledger_find_around(). */
 enum status ledger_read_key(struct ledger_db *db, const uint8_t *key,
     const char *payer, const char *request_digest, char **identity)
     __attribute__((warn_unused_result));
 enum status ledger_read_identifier(struct ledger_db *db, const char *payer,
     const char *identifier, char **identity)
     __attribute__((warn_unused_result));
+
+enum status ledger_read_around(struct ledger_db *db, const char *head,
+    const char *tail, char **identity) __attribute__((warn_unused_result));
 
 /* The newest row with an id below *id, of one state (0: any), without its
  * answer; its id and identity (free it) go to *id and *identity. ST_OK,

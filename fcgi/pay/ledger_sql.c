@@ -34,6 +34,10 @@ _Static_assert(LEDGER_CLAIMED == 1 && LEDGER_SETTLING == 2 &&
 	" AND (SELECT state FROM payments WHERE id = payment) = 7"             \
 	" ORDER BY stored, bytes, payment LIMIT " TEXT(LEDGER_SQL_EXPIRE_STEP)
 
+/* Of the identity `at` what is behind ?1, up to the next slash. */
+#define BEHIND "substr(at, length(?1) + 1)"
+#define PART "substr(" BEHIND ", 1, instr(" BEHIND " || '/', '/') - 1)"
+
 /* ?1 is the identity, ?2 the time, where nothing else is said. */
 static const char *const text[LEDGER_SQL_MAX] = {
 	[LEDGER_SQL_BEGIN] = "BEGIN IMMEDIATE",
@@ -189,6 +193,16 @@ static const char *const text[LEDGER_SQL_MAX] = {
 	[LEDGER_SQL_IDENTIFIER] =
 	    "SELECT identity FROM payments"
 	    " WHERE payer = ?1 AND payment_identifier = ?2",
+	/* ?1 head, ?2 tail: from the first identity of each part to the first
+	 * of the next one ('0' is the character behind the slash) */
+	[LEDGER_SQL_AROUND] =
+	    "WITH RECURSIVE step (at) AS ("
+	    " SELECT min(identity) FROM payments WHERE identity > ?1"
+	    " UNION ALL SELECT (SELECT min(identity) FROM payments"
+	    "  WHERE identity > ?1 || " PART " || '0')"
+	    " FROM step WHERE substr(at, 1, length(?1)) = ?1)"
+	    " SELECT p.identity FROM step JOIN payments p"
+	    " ON p.identity = ?1 || " PART " || ?2 LIMIT 1",
 	/* ?1 id below this */
 	[LEDGER_SQL_LIST] =
 	    ROW " FROM payments p WHERE p.id < ?1 ORDER BY p.id DESC LIMIT 1",

@@ -10,6 +10,8 @@
 #define BEFORE_S 6    /* facilitators want validBefore this far ahead */
 #define AHEAD_S 86400 /* a claim has to be kept until validBefore */
 #define SHOWN 80      /* of a client's text in a message, with its NUL */
+/* Of a chain id as u256_parse() takes it, with "eip155:"; CAIP-2 has 41. */
+#define NETWORK_CHARS (7 + U256_TEXT)
 
 /* ---- names of networks ---- */
 
@@ -72,24 +74,56 @@ put_hex(struct buf *out, const uint8_t *data, size_t len)
 	buf_adds(out, text);
 }
 
+static void
+put_head(struct buf *out, const struct x402_payment *p,
+    const struct x402_requirement *req)
+{
+	/* A name that is longer than any there is was sold on none. */
+	buf_adds(out,
+	    strlen(p->network) <= NETWORK_CHARS ? p->network : req->network);
+}
+
+static void
+put_tail(struct buf *out, const struct x402_payment *p)
+{
+	put_hex(out, p->auth.from.b, sizeof(p->auth.from.b));
+	put_hex(out, p->auth.nonce, sizeof(p->auth.nonce));
+}
+
 enum status
 x402_identity(struct buf *out, const struct x402_payment *p,
     const struct x402_requirement *req)
 {
+	const char *named = p->version == 2 ? p->asset : req->asset;
 	struct eth_address asset;
 
-	buf_adds(out, req->network);
+	put_head(out, p, req);
 	if (!p->evm) {
 		buf_addc(out, '/');
 		buf_adds(out, p->digest);
 		return buf_status(out);
 	}
-	if (eth_address_parse(&asset, req->asset) != ST_OK)
-		return ST_BUG;
+	/* What is no address is no token that was ever sold for. */
+	if (named == NULL || eth_address_parse(&asset, named) != ST_OK)
+		asset = (struct eth_address){ .b = { 0 } };
 	put_hex(out, asset.b, sizeof(asset.b));
-	put_hex(out, p->auth.from.b, sizeof(p->auth.from.b));
-	put_hex(out, p->auth.nonce, sizeof(p->auth.nonce));
+	put_tail(out, p);
 	return buf_status(out);
+}
+
+enum status
+x402_identity_around(struct buf *head, struct buf *tail,
+    const struct x402_payment *p, const struct x402_requirement *req)
+{
+	enum status st = ST_BUG;
+
+	if (!p->evm)
+		return ST_BUG;
+	put_head(head, p, req);
+	buf_adds(head, "/0x");
+	put_tail(tail, p);
+	st = buf_status(head);
+	return st == ST_OK ? buf_status(tail) : st;
 }
 
 /* ---- matching ---- */
@@ -375,6 +409,15 @@ domain_of(struct eth_domain *out, const struct x402_requirement *req)
 	       eth_address_parse(&out->contract, req->asset) == ST_OK;
 }
 
+/* A domain of ours proves nothing of a payment that says it is another's. */
+static bool
+is_for(const struct x402_payment *p, const struct x402_requirement *req)
+{
+	return strcmp(p->network, req->network) == 0 &&
+	       (p->version == 1 || (p->asset != NULL && same_account(p->asset,
+							    req->asset, true)));
+}
+
 static enum x402_signed
 never(struct fault *f, const char *why)
 {
@@ -409,7 +452,7 @@ x402_signature(const struct x402_payment *p, const struct x402_requirement *req,
 		return never(f,
 		    "has a high s, or no key can have made it; the token "
 		    "would refuse it");
-	return eth_address_equal(&signer, &p->auth.from)
+	return is_for(p, req) && eth_address_equal(&signer, &p->auth.from)
 		   ? X402_SIGNED_YES
 		   : X402_SIGNED_UNDECIDED;
 }

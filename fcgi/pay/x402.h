@@ -109,12 +109,21 @@ void x402_payment_free(struct x402_payment *p);
 enum status x402_payment_same(const struct x402_payment *p, const char *body,
     size_t len) __attribute__((warn_unused_result));
 
-/* The identity of api.md section 10: "eip155:84532/0xasset/0xfrom/0xnonce",
- * lower case; not EVM: "network/digest". Network and asset are req's, so that
- * the text tells what the signature is checked against, not what the client
- * says beside it. ST_OK, ST_BUG, or the status of out. */
+/* Append the identity of api.md section 10:
+ * "eip155:84532/0xasset/0xfrom/0xnonce", lower case; not EVM: "network/digest".
+ * Network and asset are those that the payment names, so that it stays the same
+ * payment whatever is accepted by now; version 1 names no asset, so there it is
+ * req's. Being the client's word it proves nothing: what is claimed must match
+ * req in both (x402_match()), and who gets what a row holds is decided by the
+ * signature. ST_OK or the status of out. */
 enum status x402_identity(struct buf *out, const struct x402_payment *p,
     const struct x402_requirement *req) __attribute__((warn_unused_result));
+/* Append what stands before and behind the asset's hex digits in it, of an EVM
+ * payment: "eip155:84532/0x" and "/0xfrom/0xnonce". ST_OK, ST_BUG (not EVM), or
+ * the status of head or tail. */
+enum status x402_identity_around(struct buf *head, struct buf *tail,
+    const struct x402_payment *p, const struct x402_requirement *req)
+    __attribute__((warn_unused_result));
 
 /* Does the payment accept what we offer, and does what was signed say so too
  * (recipient, value)? The first fault counts: what is accepted, the recipient,
@@ -147,7 +156,8 @@ enum x402_signed {
 
 /* The local signature check. YES: the payer is p->auth.from. UNDECIDED: a
  * smart wallet may stand behind it (mismatch, longer than 65 bytes, not EVM,
- * req of another kind): the facilitator decides. NO, with f: can never be
+ * req of another kind, network or asset than the payment names): the
+ * facilitator decides. NO, with f: can never be
  * settled as it stands: too short, 64-byte compact form (EIP-2098), v other
  * than 27 and 28 (0 and 1 pass some facilitators but revert on chain), high s,
  * or no key fits r and s. Nothing is rewritten on the way to the facilitator,

@@ -187,12 +187,9 @@ means_with(struct accept_choice *c, const struct x402_payment *p)
 
 	if (c->by == NULL)
 		return false;
-	(void)offers(c->by, c->accept, 1, &c->extra_v1);
 	(void)offers(c->by, c->accept, 2, &c->extra);
 	if (means(c, p))
 		return true;
-	if (p->version == 1)
-		return false;
 	for (size_t i = 0;; i++) {
 		told =
 		    facilitator_extra(c->by, 2, SCHEME, c->accept->network, i);
@@ -204,11 +201,31 @@ means_with(struct accept_choice *c, const struct x402_payment *p)
 	}
 }
 
+/* Version 1 names neither asset nor extra: it means what is offered there, by
+ * the rule that accept_requirement() and so the 402 go by. */
+static bool
+choose_v1(struct accept_choice *out, const struct x402_payment *p,
+    const struct accept *a)
+{
+	struct facilitator *by = offering(a, 1);
+
+	if (by == NULL)
+		return false;
+	(void)offers(by, a, 1, &out->extra_v1);
+	if (a->evm)
+		out->fallback = a->fallback;
+	else
+		out->by = by;
+	return means(out, p);
+}
+
 static bool
 choose(struct accept_choice *out, const struct x402_payment *p,
     const struct accept *a)
 {
 	*out = (struct accept_choice){ .accept = a, .by = a->by };
+	if (p->version == 1)
+		return choose_v1(out, p, a);
 	if (a->evm) {
 		out->fallback = a->fallback;
 		return means(out, p);
@@ -219,19 +236,43 @@ choose(struct accept_choice *out, const struct x402_payment *p,
 	return means_with(out, p);
 }
 
+/* The signature tells what no member of a payment of version 1 does. */
+static bool
+signed_for(struct accept_choice *out, const struct x402_payment *p,
+    const struct accept *a)
+{
+	struct x402_requirement req;
+
+	*out = (struct accept_choice){
+		.accept = a, .by = a->by, .fallback = a->fallback
+	};
+	accept_chosen(&req, out, 0);
+	return x402_signature(p, &req, NULL) == X402_SIGNED_YES;
+}
+
+/* The first of that network, else the first of all. */
+static const struct accept *
+first_of(const char *network, const struct accept *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(list[i].network, network) == 0)
+			return &list[i];
+	return &list[0];
+}
+
 void
 accept_choose(struct accept_choice *out, const struct x402_payment *p,
     const struct accept *list, size_t n)
 {
-	const struct accept *near = &list[0];
+	const struct accept *near = first_of(p->network, list, n);
 	struct x402_requirement req;
 
+	for (size_t i = 0; i < n && p->version == 1; i++)
+		if (signed_for(out, p, &list[i]))
+			return;
 	for (size_t i = 0; i < n; i++)
 		if (choose(out, p, &list[i]))
 			return;
-	for (size_t i = n; i-- > 0;)
-		if (strcmp(list[i].network, p->network) == 0)
-			near = &list[i];
 	(void)accept_requirement(&req, near, 0);
 	*out = (struct accept_choice){ .accept = near,
 		.extra = req.extra,
@@ -243,7 +284,7 @@ void
 accept_find(struct accept_choice *out, const char *network, const char *asset,
     const struct accept *list, size_t n)
 {
-	const struct accept *a = &list[0];
+	const struct accept *a = first_of(network, list, n);
 
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(list[i].network, network) == 0 &&

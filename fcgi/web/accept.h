@@ -53,13 +53,15 @@ struct accept_choice {
 	struct facilitator *fallback; /* one that may do it as well, or NULL */
 };
 
-/* The element of n (at least one) that p means. Where it means none one
- * of its network, else the first, is chosen: x402_match() says what differs. */
+/* The element of n (at least one) that p means: by the asset that it names; of
+ * version 1, which names none, the one it was signed for, else the one that the
+ * 402 offers there. Where it means none the first of its network, else the
+ * first, is chosen: x402_match() says what differs. */
 void accept_choose(struct accept_choice *out, const struct x402_payment *p,
     const struct accept *list, size_t n);
 
 /* The element for that network and asset, as it was claimed once; where there
- * is none any more, the first. */
+ * is none any more, the first of the network, else the first. */
 void accept_find(struct accept_choice *out, const char *network,
     const char *asset, const struct accept *list, size_t n);
 

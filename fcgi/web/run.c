@@ -27,6 +27,7 @@
 #include "base/point.h"
 #include "pay/ledger.h"
 #include "pay/x402.h"
+#include "web/identify.h"
 #include "web/perform.h"
 #include "web/quota.h"
 #include "web/reconcile.h"
@@ -64,7 +65,7 @@ set_claimed(struct run *r, const char *amount, const char *network,
 	r->starts = starts;
 }
 
-/* Step 4: decode; identity; signature. Needs the asset only that the payment
+/* Step 4: decode; signature; identity. Needs the asset only that the payment
  * means, not the price, so the base tier stands in for it. */
 static enum status
 read_payment(struct run *r)
@@ -87,11 +88,9 @@ read_payment(struct run *r)
 	set_requirement(r, request_base(r->dialect->form, r->site));
 	if (r->pay.evm)
 		eth_address_text(r->payer, &r->pay.auth.from);
-	st = x402_identity(&r->identity, &r->pay, &r->req);
-	if (st != ST_OK)
-		return fault_set(&r->f, st, "identity");
 	r->signature = x402_signature(&r->pay, &r->req, &r->f);
-	return r->signature == X402_SIGNED_NO ? ST_PAYMENT_INVALID : ST_OK;
+	return r->signature == X402_SIGNED_NO ? ST_PAYMENT_INVALID
+					      : identify_payment(r);
 }
 
 static enum status
@@ -273,6 +272,8 @@ run_known(struct run *r)
 	enum status st = ST_BUG;
 
 	snprintf(r->payer, sizeof(r->payer), "%s", row->payer);
+	accept_find(&r->choice, row->network, row->asset, r->site->accepts,
+	    r->site->n_accepts);
 	set_claimed(r, row->amount, row->network, row->asset, row->version,
 	    row->starts);
 	/* An owed run that was given up has an answer too. */
@@ -351,18 +352,12 @@ run_by_key(struct run *r, bool *hit)
 	st = turn_take(r);
 	if (st != ST_OK)
 		return st;
-	if (r->row.state != LEDGER_STATE_MAX && r->row.state != LEDGER_FAILED) {
-		accept_find(&r->choice, r->row.network, r->row.asset,
-		    r->site->accepts, r->site->n_accepts);
+	if (r->row.state != LEDGER_STATE_MAX && r->row.state != LEDGER_FAILED)
 		return run_known(r);
-	}
 	/* Released or refused since we looked: it is no run any more. */
 	*hit = false;
 	run_state_leave(r);
-	buf_clear(&r->identity);
-	if (r->paid && x402_identity(&r->identity, &r->pay, &r->req) != ST_OK)
-		return fault_set(&r->f, ST_SERVICE_INTERNAL_FAILURE, "memory");
-	return ST_OK;
+	return r->paid ? identify_payment(r) : ST_OK;
 }
 
 static enum status

@@ -1014,6 +1014,48 @@ rows_are_counted_by_state(void **state)
 	assert_int_equal(n.given_up, 1);
 }
 
+static void
+assert_around(
+    struct ledger *l, const char *head, const char *tail, const char *expected)
+{
+	OWN_FREE char *got = NULL;
+	enum status st = ledger_find_around(l, head, tail, &got);
+
+	assert_int_equal(st, expected == NULL ? ST_NOT_FOUND : ST_OK);
+	if (expected == NULL)
+		assert_null(got);
+	else
+		assert_string_equal(got, expected);
+}
+
+/* What stands between head and tail need not be known. */
+static void
+a_payment_is_found_without_its_asset(void **state)
+{
+	static const char *const ids[] = { "n:1/0xa/f/1", "n:1/0xa/f/2",
+		"n:1/0xb/f/2", "n:1/0xb/g/3", "n:1/0xbb/f/4", "n:1/0xc/f/5",
+		"n:1/0xc/f/5/6", "n:1/0xcf", "n:1/0xd/e/f/7", "n:10/0xa/f/8",
+		"m/0xa/f/9" };
+	struct store *s = *state;
+
+	assert_around(s->l, "n:1/0x", "/f/1", NULL);
+	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
+		bring(s->l, ids[i], LEDGER_FAILED, NULL);
+	assert_around(s->l, "n:1/0x", "/f/1", "n:1/0xa/f/1");
+	assert_around(s->l, "n:1/0x", "/f/2", "n:1/0xa/f/2");
+	assert_around(s->l, "n:1/0x", "/g/3", "n:1/0xb/g/3");
+	assert_around(s->l, "n:1/0x", "/f/4", "n:1/0xbb/f/4");
+	assert_around(s->l, "n:1/0x", "/f/5", "n:1/0xc/f/5");
+	assert_around(s->l, "n:10/0x", "/f/8", "n:10/0xa/f/8");
+	/* Another payer, nonce or network, more than one part, none at all. */
+	assert_around(s->l, "n:1/0x", "/g/1", NULL);
+	assert_around(s->l, "n:1/0x", "/f", NULL);
+	assert_around(s->l, "n:1/0x", "/f/8", NULL);
+	assert_around(s->l, "n:1/0x", "/f/7", NULL);
+	assert_around(s->l, "m/0x", "/f/8", NULL);
+	assert_around(s->l, "o/0x", "/f/1", NULL);
+}
+
 #define WITH_STORE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 /* How many failed. */
@@ -1042,6 +1084,7 @@ ledger_conform(const struct store_kind *kind)
 		WITH_STORE(a_released_claim_frees_all),
 		WITH_STORE(a_refused_payments_key_is_taken_over),
 		WITH_STORE(an_identifier_belongs_to_one_payment),
+		WITH_STORE(a_payment_is_found_without_its_asset),
 		WITH_STORE(listing),
 		WITH_STORE(rows_are_counted_by_state),
 		cmocka_unit_test(state_names),

@@ -1,6 +1,7 @@
 #include "x402_help.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 
 #define LOWER_TO "0x70997970c51812dc3a010c7d01b50e0d17dc79c8"
 #define OTHER "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"
@@ -284,12 +285,11 @@ test_identity(void **state)
 	assert_identity(2, "\"value\"", "\"value\"", a);
 	assert_identity(1, "\"value\"", "\"value\"", a);
 	/* Neither the signature nor any spelling makes another payment of it,
-	 * nor what the client says beside what it signed. */
+	 * nor what the client says it cost. */
 	assert_identity(2, SIGNATURE_A, "0x" A_R A_HIGH_S "1c", a);
 	assert_identity(
 	    2, FROM, "0xF39FD6E51AAD88F6F4CE6AB8827279CFFFB92266", a);
 	assert_identity(2, "1a1b1c1d1e1f", "1A1B1C1D1E1F", a);
-	assert_identity(2, USDC_SEPOLIA, USDC_BASE, a);
 	assert_identity(2, "\"amount\":\"10000\"", "\"amount\":\"1\"", a);
 	/* Who signed and the nonce do. */
 	assert_identity(2, FROM, OTHER,
@@ -302,9 +302,79 @@ test_identity(void **state)
 
 	buf_init(&b, 100);
 	assert_int_equal(x402_identity(&b, &p, &req), ST_TOO_BIG);
-	req.asset = "no address";
+	x402_payment_free(&p);
+}
+
+/* It stays the same payment when what it was sold for is accepted no more. */
+static void
+test_identity_of_what_is_gone(void **state)
+{
+	static const char tail[] = "/0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266"
+				   "/0x" A_NONCE;
+	static const char none[] = "0000000000000000000000000000000000000000";
+	struct x402_requirement req = { .scheme = "exact",
+		.network = SOLANA_NET,
+		.asset = "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v" };
+	static const struct {
+		int version;
+		const char *from, *to, *head;
+	} table[] = {
+		{ 2, USDC_SEPOLIA, USDC_SEPOLIA, "eip155:84532/" LOWER_ASSET },
+		{ 2, USDC_SEPOLIA, OTHER,
+		    "eip155:84532/0x3c44cdddb6a900fa2b585dd299e03d12fa4293bc" },
+		{ 2, "eip155:84532", "eip155:8453",
+		    "eip155:8453/" LOWER_ASSET },
+		/* Nobody can have paid with these. */
+		{ 2, USDC_SEPOLIA, "nonsense", NULL },
+		{ 1, "\"value\"", "\"value\"", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct x402_payment p =
+		    help_payment(table[i].version, table[i].from, table[i].to);
+		OWN_BUF struct buf got, want, head, end;
+
+		buf_init(&got, 256);
+		buf_init(&want, 256);
+		buf_init(&head, 256);
+		buf_init(&end, 256);
+		if (table[i].head == NULL)
+			buf_addf(&want, "eip155:84532/0x%s%s", none, tail);
+		else
+			buf_addf(&want, "%s%s", table[i].head, tail);
+		assert_int_equal(x402_identity(&got, &p, &req), ST_OK);
+		assert_string_equal(buf_cstr(&got), buf_cstr(&want));
+		assert_int_equal(
+		    x402_identity_around(&head, &end, &p, &req), ST_OK);
+		assert_string_equal(buf_cstr(&end), tail);
+		assert_memory_equal(buf_cstr(&got), buf_cstr(&head), head.len);
+		assert_int_equal(got.len, head.len + 40 + end.len);
+		x402_payment_free(&p);
+	}
+}
+
+/* A network that no settings can hold does not make the text any longer. */
+static void
+test_identity_is_short(void **state)
+{
+	struct x402_requirement req = help_requirement();
+	struct x402_payment p = help_plain(2);
+	char longest[2001];
+	OWN_BUF struct buf b;
+
+	(void)state;
+	memset(longest, 'n', 2000);
+	longest[2000] = '\0';
+	free(p.network);
+	p.network = longest;
+	p.evm = false;
+	buf_init(&b, 256);
+	assert_int_equal(x402_identity(&b, &p, &req), ST_OK);
+	assert_memory_equal(buf_cstr(&b), "eip155:84532/", 13);
 	buf_clear(&b);
-	assert_int_equal(x402_identity(&b, &p, &req), ST_BUG);
+	assert_int_equal(x402_identity_around(&b, &b, &p, &req), ST_BUG);
+	p.network = NULL;
 	x402_payment_free(&p);
 }
 
@@ -447,6 +517,25 @@ test_signature_domain(void **state)
 	x402_payment_free(&p);
 }
 
+/* Nor does it prove anything of a payment in something else, which the identity
+ * is that of. */
+static void
+test_signature_of_another_asset(void **state)
+{
+	static const char *const to[][2] = { { USDC_SEPOLIA, USDC_BASE },
+		{ "eip155:84532", "eip155:8453" } };
+	struct x402_requirement req = help_requirement();
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct x402_payment p = help_payment(2, to[i][0], to[i][1]);
+
+		assert_int_equal(
+		    x402_signature(&p, &req, NULL), X402_SIGNED_UNDECIDED);
+		x402_payment_free(&p);
+	}
+}
+
 /* Which of several things is meant. */
 static void
 test_pick(void **state)
@@ -520,6 +609,9 @@ main(void)
 		cmocka_unit_test(test_hostile_text),
 		cmocka_unit_test(test_other_chain),
 		cmocka_unit_test(test_identity),
+		cmocka_unit_test(test_identity_of_what_is_gone),
+		cmocka_unit_test(test_identity_is_short),
+		cmocka_unit_test(test_signature_of_another_asset),
 		cmocka_unit_test(test_window),
 		cmocka_unit_test(test_signature),
 		cmocka_unit_test(test_signature_domain),
