@@ -406,7 +406,8 @@ enum status
 x402_payment_same(const struct x402_payment *p, const char *body, size_t len)
 {
 	/* The payment is one deeper in it and has the requirement beside it. */
-	static const struct json_caps caps = { .depth = 2 * X402_JSON_DEPTH,
+	static const struct json_caps caps = { .depth =
+						   (size_t)2 * X402_JSON_DEPTH,
 		.values = (size_t)2 * X402_JSON_VALUES };
 	OWN_JSON struct cJSON *mine = NULL, *whole = NULL;
 	const struct cJSON *earlier;

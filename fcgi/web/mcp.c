@@ -20,7 +20,7 @@
 
 #define TOKEN_BYTES 1024
 #define KEY_BYTES 512
-#define PAYMENT_BYTES (X402_HEADER_CAP / 4 * 3)
+#define PAYMENT_BYTES ((size_t)X402_HEADER_CAP / 4 * 3)
 #define PAYMENT_PLACE "_meta[\"x402/payment\"]"
 #define KEY_PLACE "_meta[\"tollbox/idempotency-key\"]"
 #define SMALL_ANSWER (512u << 10)
@@ -149,7 +149,7 @@ read_payment(struct meta *t, const struct cJSON *v, struct fault *f)
 	hex_base64(&t->payment, text.data, text.len);
 	if (buf_status(&text) == ST_TOO_BIG)
 		return fault_set(f, ST_PAYMENT_MALFORMED,
-		    PAYMENT_PLACE " is longer than %u bytes", PAYMENT_BYTES);
+		    PAYMENT_PLACE " is longer than %zu bytes", PAYMENT_BYTES);
 	if (buf_status(&text) != ST_OK || buf_status(&t->payment) != ST_OK)
 		return fault_set(f, ST_SERVICE_INTERNAL_FAILURE, "memory");
 	return ST_OK;
