@@ -251,6 +251,16 @@ make_dir(struct cgroup *g, size_t i)
 	return ST_OK;
 }
 
+/* Before any socket is made: only later ones are counted. Kernels that cannot
+ * are told of at the start (place_delegate()). */
+static void
+bound_sockets(const struct cgroup *g)
+{
+	if (g->kind == CGROUP_V1)
+		(void)cgroup_file_put(g->dir[g->of[PLACE_MEMORY]],
+		    PLACE_SOCKETS, CGROUP_SOCKET_BYTES);
+}
+
 enum status
 cgroup_open(
     struct cgroup **out, enum cgroup_kind kind, const char *name, unsigned id)
@@ -285,6 +295,7 @@ cgroup_open(
 			return st;
 		}
 	}
+	bound_sockets(g);
 	*out = g;
 	return ST_OK;
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/log.h"
 #include "base/own.h"
 
 #define TABLE_MAX (1u << 20)
@@ -331,6 +332,20 @@ set_weight(const char *dir, const char *name, unsigned one)
 	(void)write_file(dir, name, text);
 }
 
+/* v1 counts what waits in sockets apart, and only in groups that were given a
+ * limit. None here: it keeps the counting on between two runs, since switching
+ * it changes the kernel's code. */
+static void
+count_sockets(const struct place *p)
+{
+	const char *dir = p->dir[p->of[PLACE_MEMORY]];
+
+	if (!write_file(dir, PLACE_SOCKETS, "-1"))
+		log_warn("%s/%s: %s: what waits in a run's sockets has no "
+			 "limit",
+		    dir, PLACE_SOCKETS, strerror(errno));
+}
+
 static enum status
 delegate_v1(const struct place *p, uid_t uid, gid_t gid, struct fault *f)
 {
@@ -345,6 +360,7 @@ delegate_v1(const struct place *p, uid_t uid, gid_t gid, struct fault *f)
 			return fault_set(f, ST_IO, "chown %s: %s", p->dir[i],
 			    strerror(errno));
 	}
+	count_sockets(p);
 	if (p->of[PLACE_CPU] < p->n)
 		set_weight(p->dir[p->of[PLACE_CPU]], "cpu.shares", 1024);
 	return ST_OK;

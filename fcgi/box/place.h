@@ -18,6 +18,8 @@
 #define PLACE_PATH 512
 #define PLACE_RUN "run-" /* name of a run's group, before its number */
 #define PLACE_MAIN "main"
+/* v1, in the memory folder: the limit of what waits in TCP and UDP sockets. */
+#define PLACE_SOCKETS "memory.kmem.tcp.limit_in_bytes"
 
 enum place_role {
 	PLACE_MEMORY,
@@ -44,7 +46,8 @@ enum status place_find(struct place *out, enum cgroup_kind kind,
 bool place_offers(const struct place *p, const char *controller);
 
 /* As root: give the folders, which are there, to the run user. v2: also move
- * this process into NAME/main and switch the controllers on. */
+ * this process into NAME/main and switch the controllers on. v1: if sockets
+ * cannot be limited, the log says so. */
 enum status place_delegate(const struct place *p, uid_t uid, gid_t gid,
     struct fault *f) __attribute__((warn_unused_result));
 
