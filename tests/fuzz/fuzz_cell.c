@@ -200,7 +200,7 @@ measure(struct input *in)
 {
 	uint8_t which = input_byte(in);
 	uint64_t *const field[8] = { &w.use.memory, &w.use.cpu_us,
-		&w.use.memory_peak, &w.use.oom_kills, &w.use.files };
+		&w.use.memory_peak, &w.use.oom_kills, &w.use.others };
 
 	if (field[which & 7] != NULL)
 		*field[which & 7] = (uint64_t)input_byte(in)
