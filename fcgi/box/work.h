@@ -7,8 +7,8 @@
  * It is mounted from outside: whoever's uid made a user namespace has every
  * capability in it, so a forked child enters the mount namespace of the
  * sandbox, mounts and is gone. No code of a caller's runs in there yet, and
- * bubblewrap's own walls stay as they are. On the way it bounds what the sandbox
- * can take of the host's inotify.
+ * bubblewrap's own walls stay as they are. On the way it bounds what the
+ * sandbox can take of the host's inotify.
  */
 #ifndef WORK_H
 #define WORK_H
