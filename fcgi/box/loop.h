@@ -18,7 +18,9 @@ struct loop_watch {
 	int fd; /* owned; -1: none */
 	void (*fn)(void *ctx, uint32_t events);
 	void *ctx;
-	uint32_t on; /* events asked for; private */
+	uint32_t on; /* events asked for; private, as all that follows */
+	bool polled;
+	LIST_ENTRY(loop_watch) link;
 };
 
 struct loop_timer {
@@ -35,8 +37,9 @@ void loop_close(struct loop *l);
 /* Fill in a watch that watches nothing yet; takes fd. */
 void loop_watch_init(struct loop_watch *w, int fd,
     void (*fn)(void *ctx, uint32_t events), void *ctx);
-/* Ask for these events (EPOLLIN...); 0: for none, not even hang-ups. ST_OK, or
- * ST_IO and nothing is watched. */
+/* Ask for these events (EPOLLIN...); 0: for none, not even hang-ups. That the
+ * host's user may watch no more by epoll is no failure. ST_OK, or ST_IO (no
+ * memory, a descriptor that cannot be watched) and nothing is watched. */
 enum status loop_watch(struct loop *l, struct loop_watch *w, uint32_t events)
     __attribute__((warn_unused_result));
 /* Stop watching and close. Fine if there is no descriptor. */
