@@ -348,7 +348,7 @@ build(scmp_filter_ctx ctx, bool watched)
 		rc = add_by_arg(ctx, false, refused_by_arg_unseen,
 		    LEN(refused_by_arg_unseen));
 	if (rc == 0)
-		rc = filter_add_net(ctx, watched);
+		rc = filter_net_add(ctx, watched);
 	if (rc == 0 && watched)
 		rc = add_all(ctx, SCMP_ACT_NOTIFY, shown, LEN(shown));
 	if (rc == 0 && watched)

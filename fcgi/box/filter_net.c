@@ -92,7 +92,7 @@ add_tcp_key(scmp_filter_ctx ctx)
 }
 
 int
-filter_add_net(scmp_filter_ctx ctx, bool asked)
+filter_net_add(scmp_filter_ctx ctx, bool asked)
 {
 	int rc = add_inet(ctx, asked, AF_INET);
 

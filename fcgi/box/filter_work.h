@@ -17,6 +17,6 @@ int filter_add(scmp_filter_ctx ctx, uint32_t action, int nr, unsigned n,
 
 /* Refuse what of internet sockets would make the kernel look for a module;
  * asked: through PID 1. As filter_add(). */
-int filter_add_net(scmp_filter_ctx ctx, bool asked);
+int filter_net_add(scmp_filter_ctx ctx, bool asked);
 
 #endif
