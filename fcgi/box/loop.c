@@ -251,8 +251,7 @@ turn_polled(struct loop *l, int ms)
 	struct loop_watch *w;
 
 	l->ask[0] = (struct pollfd){ .fd = l->epoll, .events = POLLIN };
-	LIST_FOREACH(w, &l->polled, link)
-	{
+	for (w = LIST_FIRST(&l->polled); w != NULL; w = LIST_NEXT(w, link)) {
 		l->turn[++n] = w;
 		/* The same bits as epoll's. */
 		l->ask[n] =
