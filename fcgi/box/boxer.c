@@ -1,6 +1,7 @@
 /*
- * How this works. One thread, one epoll loop. The gate asks for a slot on the
- * common socket and passes the run's own socket along; from then on the two
+ * How this works. One thread, one epoll loop; what could make it wait, a run's
+ * pipes, is a thread's of the run's own (ferry.c). The gate asks for a slot on
+ * the common socket and passes the run's own socket along; from then on the two
  * talk there (run.c). Runs wait in order of arrival until there is a slot and
  * memory for the first of them, then their sandbox starts at once (cell.c) and
  * boots while the gate settles the payment. Between two turns of the loop, and

@@ -70,7 +70,7 @@ is_starting(const struct item *i)
 	return !i->dying && !cell_waits(i->cell);
 }
 
-/* ---- one sandbox ---- */
+/* ---- one sandbox: no program has run that could hold its pipes ---- */
 
 static void
 close_pipes(const int pipes[3])

@@ -31,6 +31,8 @@ run_forget_pipes(struct run *r)
 		r->pipes[i] = -1;
 }
 
+/* Only before a job was loaded: no program can hold their locks yet, which
+ * closing would wait for (ferry.h). */
 static void
 close_pipes(struct run *r)
 {
@@ -64,6 +66,15 @@ on_over(void *ctx)
 		cell_stop(r->cell, VERDICT_STOP_OUTPUT);
 }
 
+static void
+on_back(void *ctx)
+{
+	struct run *r = ctx;
+
+	if (r->state == RUN_ENDED)
+		run_tell_result(r);
+}
+
 /* ---- from the cell ---- */
 
 static void
@@ -71,22 +82,20 @@ load(struct run *r)
 {
 	OWN_FD int image = own_steal_fd(&r->image);
 	const struct pump_hooks hooks = {
-		.emit = on_emit, .over = on_over, .ctx = r
+		.emit = on_emit, .over = on_over, .back = on_back, .ctx = r
 	};
 	enum status st = ST_BUG;
 
-	st = pump_open(
-	    &r->pump, r->loop, r->pipes, r->ask.limits.output_bytes, &hooks);
+	st = pump_open(&r->pump, r->loop, r->pipes, image, &r->job,
+	    r->ask.limits.output_bytes, &hooks);
 	run_forget_pipes(r);
 	if (st != ST_OK) {
 		run_tell_refusal(
-		    r, ST_SANDBOX_SETUP_FAILED, "no memory for the output");
+		    r, ST_SANDBOX_SETUP_FAILED, "no means for the output");
 		cell_kill(r->cell);
 		return;
 	}
 	cell_load(r->cell, image, r->job.image_len, r->job.flags);
-	pump_feed(
-	    r->pump, own_steal_fd(&image), r->job.stdin_at, r->job.stdin_len);
 }
 
 static void
@@ -183,6 +192,7 @@ on_ended(void *ctx)
 	if (r->extras < 0)
 		r->extras_len = 0;
 	run_set_wait(r, DELIVER_MS);
+	pump_end(r->pump, !cell_lost(r->cell));
 	run_tell_result(r);
 }
 
@@ -372,13 +382,13 @@ run_over(struct run *r)
 {
 	bool told = r->state == RUN_DONE || r->state == RUN_REFUSED;
 
-	if (told && r->pump != NULL) {
-		pump_close(r->pump);
-		r->pump = NULL;
-	}
 	/* A result that the gate is slow to take needs no slot. */
 	free_closed(&r->cell);
 	free_closed(&r->spent);
+	if (told && r->cell == NULL) {
+		pump_close(r->pump);
+		r->pump = NULL;
+	}
 	return r->state == RUN_DONE && r->cell == NULL && r->spent == NULL;
 }
 
