@@ -339,6 +339,12 @@ ferry_open(struct ferry **out, const int pipes[3], int image, uint64_t at,
 	return ST_OK;
 }
 
+int
+ferry_output(const struct ferry *f, int which)
+{
+	return f->out[which];
+}
+
 bool
 ferry_feeds(const struct ferry *f)
 {

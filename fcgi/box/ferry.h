@@ -33,6 +33,8 @@ enum status ferry_open(struct ferry **out, const int pipes[3], int image,
  * or ST_NOMEM (logged), and it can be tried again. */
 enum status ferry_start(struct ferry *f, int *news)
     __attribute__((warn_unused_result));
+/* Before that: the pipe of stdout (0) or stderr (1), lent, to be watched. */
+int ferry_output(const struct ferry *f, int which);
 /* Is there stdin that waits for the thread to be started? */
 bool ferry_feeds(const struct ferry *f);
 

@@ -8,7 +8,8 @@
 #include "box/ferry.h"
 
 /* A thread costs a tenth of what a short program takes in all, and its output
- * can as well be taken when it has ended. So only what lasts gets one. */
+ * can as well be taken when it has ended. So only what goes on for this long
+ * after its first output gets one. */
 #define LATE_US 2000
 /* Where there was none to be had; meanwhile the program is made to wait. */
 #define AGAIN_US 50000
@@ -18,6 +19,7 @@ struct pump {
 	struct pump_hooks hooks;
 	struct ferry *ferry;
 	struct loop_watch news;
+	struct loop_watch first[2]; /* of output; their pipes are the ferry's */
 	struct loop_timer late;
 	uint64_t lost[2];
 	uint64_t left; /* of the budget */
@@ -104,15 +106,46 @@ listen_to_ferry(struct pump *p)
 }
 
 static void
+unwatch_first(struct pump *p)
+{
+	for (int i = 0; i < 2; i++) {
+		if (loop_watch(p->loop, &p->first[i], 0) != ST_OK)
+			p->first[i].on = 0;
+	}
+}
+
+static void
 on_late(void *ctx)
 {
+	unwatch_first(ctx);
 	listen_to_ferry(ctx);
+}
+
+static void
+on_first(void *ctx, uint32_t events)
+{
+	struct pump *p = ctx;
+
+	(void)events;
+	unwatch_first(p);
+	loop_timer_set(p->loop, &p->late, io_now_us() + LATE_US);
 }
 
 void
 pump_start(struct pump *p)
 {
-	loop_timer_set(p->loop, &p->late, io_now_us() + LATE_US);
+	if (p->news.fd >= 0) {
+		listen_to_ferry(p);
+		return;
+	}
+	/* To look whether there is something takes no pipe's lock. */
+	for (int i = 0; i < 2; i++) {
+		loop_watch_init(
+		    &p->first[i], ferry_output(p->ferry, i), on_first, p);
+		if (loop_watch(p->loop, &p->first[i], EPOLLIN) != ST_OK)
+			loop_timer_set(
+			    p->loop, &p->late, io_now_us() + LATE_US);
+	}
 }
 
 void
@@ -128,6 +161,7 @@ pump_end(struct pump *p, bool alone)
 	p->ended = true;
 	p->alone = alone;
 	loop_timer_clear(&p->late);
+	unwatch_first(p);
 }
 
 bool
@@ -176,6 +210,8 @@ pump_open(struct pump **out, struct loop *l, const int pipes[3], int image,
 	p->ferry = ferry;
 	loop_watch_init(&p->news, -1, on_news, p);
 	loop_timer_init(&p->late, on_late, p);
+	for (int i = 0; i < 2; i++)
+		loop_watch_init(&p->first[i], -1, on_first, p);
 	if (ferry_feeds(ferry))
 		st = start_ferry(p);
 	if (st != ST_OK) {
@@ -192,6 +228,7 @@ pump_close(struct pump *p)
 	if (p == NULL)
 		return;
 	loop_timer_clear(&p->late);
+	unwatch_first(p);
 	ferry_leave(p->ferry);
 	loop_watch_close(p->loop, &p->news);
 	free(p);
