@@ -105,12 +105,14 @@ listen_to_ferry(struct pump *p)
 		loop_timer_set(p->loop, &p->late, io_now_us() + AGAIN_US);
 }
 
+static void on_first(void *ctx, uint32_t events);
+
 static void
 unwatch_first(struct pump *p)
 {
 	for (int i = 0; i < 2; i++) {
-		if (loop_watch(p->loop, &p->first[i], 0) != ST_OK)
-			p->first[i].on = 0;
+		if (loop_watch(p->loop, &p->first[i], 0) == ST_OK)
+			loop_watch_init(&p->first[i], -1, on_first, p);
 	}
 }
 
