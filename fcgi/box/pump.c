@@ -99,9 +99,8 @@ start_ferry(struct pump *p)
 static void
 listen_to_ferry(struct pump *p)
 {
-	if (p->news.fd < 0 && start_ferry(p) != ST_OK)
-		loop_timer_set(p->loop, &p->late, io_now_us() + AGAIN_US);
-	else if (loop_watch(p->loop, &p->news, EPOLLIN) != ST_OK)
+	if ((p->news.fd < 0 && start_ferry(p) != ST_OK) ||
+	    loop_watch(p->loop, &p->news, EPOLLIN) != ST_OK)
 		loop_timer_set(p->loop, &p->late, io_now_us() + AGAIN_US);
 }
 
