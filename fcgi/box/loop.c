@@ -85,7 +85,7 @@ make_room(struct loop *l)
 
 	if (want <= l->room)
 		return true;
-	turn = realloc(l->turn, room * sizeof(*turn));
+	turn = realloc(l->turn, room * sizeof(void *));
 	if (turn != NULL)
 		l->turn = turn;
 	ask = realloc(l->ask, room * sizeof(*ask));
