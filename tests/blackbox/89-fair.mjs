@@ -313,7 +313,9 @@ export default async function fair(test, world) {
       assert.equal((await send(fromAddress(await request(HELLO, { payer: small.payer }), "203.0.113.6"))).status, 200);
     });
     assert.equal(proxy.stats().settle.calls, calls + 3, "the first of them, the newcomer and who was known");
-    assert.deepEqual(Object.keys(told).sort(), ["PAYMENT_AMOUNT_INSUFFICIENT", "SERVICE_BUSY"]);
+    const { PAYMENT_AMOUNT_INSUFFICIENT: short, SERVICE_BUSY: _, ...others } = told;
+    assert.ok(short > 0, JSON.stringify(told));
+    assert.deepEqual(others, {}, "all others waited for too many of their kind");
   });
 
   await stop();
