@@ -36,6 +36,7 @@
 #include "box/host.h"
 #include "box/pool.h"
 #include "box/roster.h"
+#include "box/stray.h"
 
 /* Descriptors that one slot needs at most, the sockets of those that wait for
  * it or were refused included; and the boxer beside. */
@@ -320,6 +321,7 @@ open_host(struct boxer *b, const char *cgroup_root)
 		return ST_REFUSED;
 	}
 	cgroup_sweep(h->kind, h->group);
+	(void)stray_sweep(b->conf->bwrap, geteuid());
 	h->null_fd = io_move_high(open("/dev/null", O_RDWR | O_CLOEXEC));
 	if (h->init_fd < 0 || h->null_fd < 0) {
 		log_err("open /dev/null: %s", strerror(errno));

@@ -205,6 +205,43 @@ cgroup_remove(enum cgroup_kind kind, const char *name)
 	}
 }
 
+/* Is it stem and the number of a process that is no more? */
+static bool
+is_dead(const char *entry, const char *stem)
+{
+	size_t len = strlen(stem);
+	char *end;
+	long pid;
+
+	if (strncmp(entry, stem, len) != 0)
+		return false;
+	pid = strtol(entry + len, &end, 10);
+	return pid > 0 && pid <= INT_MAX && *end == '\0' &&
+	       kill((pid_t)pid, 0) < 0 && errno == ESRCH;
+}
+
+void
+cgroup_sweep_dead(enum cgroup_kind kind, const char *stem)
+{
+	struct dirent *e;
+	struct place p;
+	DIR *d;
+
+	if (kind == CGROUP_NONE || place_find(&p, kind, stem) != ST_OK)
+		return;
+	for (size_t i = 0; i < p.n; i++) {
+		*strrchr(p.dir[i], '/') = '\0';
+		d = opendir(p.dir[i]);
+		if (d == NULL)
+			continue;
+		for (e = readdir(d); e != NULL; e = readdir(d)) {
+			if (is_dead(e->d_name, stem))
+				cgroup_remove(kind, e->d_name);
+		}
+		closedir(d);
+	}
+}
+
 /* ---- one run's group ---- */
 
 /* Looked up once: the mounts of a host do not change under its services, and

@@ -30,6 +30,10 @@ enum status cgroup_prepare(enum cgroup_kind kind, const char *name, uid_t uid,
 /* As root: kill what is left inside and remove the folders. */
 void cgroup_remove(enum cgroup_kind kind, const char *name);
 
+/* As root: the same for each instance whose name is stem and the number of a
+ * process that is no more. */
+void cgroup_sweep_dead(enum cgroup_kind kind, const char *stem);
+
 /* As the run user: kill and remove the groups that an earlier boxer left in
  * the instance (fault 23). */
 void cgroup_sweep(enum cgroup_kind kind, const char *name);

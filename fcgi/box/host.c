@@ -23,6 +23,7 @@
 #include "box/host_attacks.h"
 #include "box/host_runtime.h"
 #include "box/host_shared.h"
+#include "box/stray.h"
 #include "box/trial.h"
 
 /* --disable-userns and --size came with it. */
@@ -34,6 +35,7 @@
 #define KERNEL_MAJOR 5
 #define KERNEL_MINOR 14
 
+#define TRIAL_GROUP "check-" /* and our process number */
 #define VERSION_MS 5000
 
 /* Room for a small program and no more. */
@@ -315,6 +317,15 @@ check_sandbox(struct check *k)
 	return true;
 }
 
+/* What a check that was killed left behind. */
+static void
+sweep_trials(const struct check *k)
+{
+	(void)stray_sweep(k->conf->bwrap, k->uid);
+	if (geteuid() == 0)
+		cgroup_sweep_dead(cgroup_detect(), TRIAL_GROUP);
+}
+
 /* Is a program that takes more memory than its group may have ended by the
  * kernel (sandbox-faults.md 22)? Only root can make the group. */
 static void
@@ -331,7 +342,7 @@ check_wall(struct check *k)
 	if (geteuid() != 0 || host_mechanism(&kind, k->conf, &f) != ST_OK ||
 	    kind == CGROUP_NONE)
 		return;
-	snprintf(name, sizeof(name), "check-%d", (int)getpid());
+	snprintf(name, sizeof(name), TRIAL_GROUP "%d", (int)getpid());
 	if (cgroup_prepare(kind, name, k->uid, k->gid, &f) != ST_OK) {
 		/* In v2 that depends on where one asks from: serve finds out
 		 * for itself. */
@@ -397,7 +408,10 @@ host_check(const struct conf *c,
 	sandbox = check_seccomp(&k) && sandbox;
 	sandbox = check_init(&k) && sandbox;
 	/* Each of these would only fail for the same reason again. */
-	if (!sandbox || !check_sandbox(&k))
+	if (!sandbox)
+		return false;
+	sweep_trials(&k);
+	if (!check_sandbox(&k))
 		return false;
 	check_wall(&k);
 	check_runtimes(&k);

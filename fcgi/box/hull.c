@@ -124,7 +124,7 @@ make_connections(struct hull *h, struct ends *e, int *control, int pipes[3])
 	       make_pipe(&pipes[0], &e->in, true) &&
 	       make_pipe(&pipes[1], &e->out, false) &&
 	       make_pipe(&pipes[2], &e->err, false) &&
-	       make_pipe(&h->status, &e->status, false);
+	       spawn_status_pipe(&h->status, &e->status);
 }
 
 static enum status

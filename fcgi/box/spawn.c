@@ -5,11 +5,13 @@
 #include <limits.h>
 #include <linux/close_range.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/log.h"
 #include "base/own.h"
 #include "box/cgroup.h"
@@ -145,4 +147,25 @@ spawn_bwrap(struct spawn_child *out, const struct bwrap_policy *p,
 	}
 	out->pid = pid;
 	return ST_OK;
+}
+
+bool
+spawn_status_pipe(int *ours, int *theirs)
+{
+	OWN_FD int write_only = -1;
+	char path[32];
+	int p[2];
+
+	*ours = *theirs = -1;
+	if (pipe2(p, O_CLOEXEC | O_NONBLOCK) < 0) {
+		log_err("pipe2: %s", strerror(errno));
+		return false;
+	}
+	*ours = p[0];
+	write_only = p[1];
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", write_only);
+	*theirs = io_move_high(open(path, O_RDWR | O_CLOEXEC));
+	if (*theirs < 0)
+		log_err("open %s: %s", path, strerror(errno));
+	return *theirs >= 0;
 }

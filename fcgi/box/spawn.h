@@ -7,6 +7,7 @@
 #ifndef SPAWN_H
 #define SPAWN_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/status.h"
@@ -26,6 +27,14 @@ struct spawn_child {
  * log_fd. */
 enum status spawn_bwrap(struct spawn_child *out, const struct bwrap_policy *p,
     const struct cgroup *group, int null_fd, int log_fd)
+    __attribute__((warn_unused_result));
+
+/* The pipe for what bubblewrap tells (bwrap_policy.status): ours to read from,
+ * non-blocking, and theirs, 64 or above. theirs can be read from as well, so
+ * that bubblewrap whose starter is gone meets no broken pipe: it would end and
+ * leave its child waiting for ever (stray.h). False, logged, with both -1 or
+ * closable. */
+bool spawn_status_pipe(int *ours, int *theirs)
     __attribute__((warn_unused_result));
 
 #endif

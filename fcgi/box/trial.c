@@ -84,24 +84,22 @@ static bool
 open_ends(struct trial *t, const char *init)
 {
 	struct bwrap_policy *p = &t->policy;
-	int pair[2] = { -1, -1 }, status[2] = { -1, -1 };
+	int pair[2] = { -1, -1 };
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0 ||
-	    pipe2(status, O_CLOEXEC) < 0)
+	    !spawn_status_pipe(&t->status, &p->status))
 		return failed(t, "descriptors", strerror(errno));
 	t->control = pair[0];
-	t->status = status[0];
 	t->log = high(memfd_create("log", MFD_CLOEXEC));
 	p->control = high(pair[1]);
-	p->status = high(status[1]);
 	p->in = high(open("/dev/null", O_RDWR | O_CLOEXEC));
 	p->out = high(fcntl(t->output, F_DUPFD_CLOEXEC, 0));
 	p->err = high(fcntl(t->output, F_DUPFD_CLOEXEC, 0));
 	p->init = high(open(init, O_RDONLY | O_CLOEXEC));
 	if (p->init < 0)
 		return failed(t, init, strerror(errno));
-	if (t->log < 0 || p->control < 0 || p->status < 0 || p->in < 0 ||
-	    p->out < 0 || p->err < 0)
+	if (t->log < 0 || p->control < 0 || p->in < 0 || p->out < 0 ||
+	    p->err < 0)
 		return failed(t, "descriptors", strerror(errno));
 	return true;
 }

@@ -404,6 +404,70 @@ what_an_earlier_life_left(void **state)
 	assert_true(cgroup_close(g));
 }
 
+/* An instance of this name with a sleeper in a group of its own. */
+static pid_t
+sleeper_of(const char *instance)
+{
+	struct fault f = { 0 };
+	struct cgroup *g;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		if (cgroup_prepare(kind, instance, 0, 0, &f) != ST_OK ||
+		    cgroup_open(&g, kind, instance, 0) != ST_OK ||
+		    cgroup_enter(g) < 0)
+			_exit(99);
+		pause();
+		_exit(98);
+	}
+	return pid;
+}
+
+static bool
+is_there(const char *instance, const char *file)
+{
+	char path[PLACE_PATH * 2];
+	struct place p;
+
+	assert_int_equal(place_find(&p, kind, instance), ST_OK);
+	(void)snprintf(path, sizeof(path), "%s/%s", p.dir[0], file);
+	return access(path, F_OK) == 0;
+}
+
+/* Those named after a process that is no more go, with all inside. */
+static void
+instances_of_the_dead(void **state)
+{
+	char dead[32], alive[32], other[32];
+	pid_t gone = fork(), in_dead, in_alive;
+
+	(void)state;
+	if (gone == 0)
+		_exit(0);
+	assert_int_equal(status_of(gone), 0);
+	(void)snprintf(dead, sizeof(dead), "t-dead-%d", (int)gone);
+	(void)snprintf(alive, sizeof(alive), "t-dead-%d", (int)getpid());
+	(void)snprintf(other, sizeof(other), "t-dead-%dx", (int)gone);
+	in_dead = sleeper_of(dead);
+	in_alive = sleeper_of(alive);
+	assert_int_equal(
+	    cgroup_prepare(kind, other, 0, 0, &(struct fault){ 0 }), ST_OK);
+	for (int i = 0; i < 2000 && (!is_there(dead, "run-0/cgroup.procs") ||
+					!is_there(alive, "run-0/cgroup.procs"));
+	     i++)
+		usleep(5000);
+	cgroup_sweep_dead(kind, "t-dead-");
+	assert_true(WIFSIGNALED(status_of(in_dead)));
+	assert_false(is_there(dead, "."));
+	assert_true(is_there(alive, "run-0"));
+	assert_true(is_there(other, "."));
+	assert_int_equal(kill(in_alive, SIGKILL), 0);
+	(void)status_of(in_alive);
+	cgroup_remove(kind, alive);
+	cgroup_remove(kind, other);
+}
+
 static void
 hostile_names(void **state)
 {
@@ -456,6 +520,7 @@ main(void)
 		cmocka_unit_test(what_waits_in_sockets),
 		cmocka_unit_test(number_taken),
 		cmocka_unit_test(what_an_earlier_life_left),
+		cmocka_unit_test(instances_of_the_dead),
 		cmocka_unit_test(hostile_names),
 		cmocka_unit_test(no_descriptor_leaks),
 	};

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -508,6 +510,52 @@ the_mechanism(void **state)
 	assert_int_equal(kind, found == CGROUP_V1 ? CGROUP_V1 : CGROUP_NONE);
 }
 
+/* ---- a check that is killed ---- */
+
+#define KILLS 12
+#define KILL_STEP_US 15000
+
+static bool
+has_group(pid_t pid)
+{
+	static const char *const tops[] = { "/sys/fs/cgroup/memory",
+		"/sys/fs/cgroup/pids", "/sys/fs/cgroup" };
+	bool any = false;
+	char path[64];
+
+	for (size_t i = 0; i < sizeof(tops) / sizeof(tops[0]); i++) {
+		(void)snprintf(
+		    path, sizeof(path), "%s/check-%d", tops[i], (int)pid);
+		any = any || access(path, F_OK) == 0;
+	}
+	return any;
+}
+
+/* Wherever it was, the next one finds and ends what it left. */
+static void
+killed_checks(void **state)
+{
+	struct conf c = settings(true_command);
+	pid_t pid[KILLS];
+
+	(void)state;
+	c.memory_limit = automatic;
+	for (unsigned i = 0; i < KILLS; i++) {
+		pid[i] = fork();
+		assert_true(pid[i] >= 0);
+		if (pid[i] == 0) {
+			(void)check(&c);
+			_exit(0);
+		}
+		usleep(i * KILL_STEP_US);
+		assert_int_equal(kill(pid[i], SIGKILL), 0);
+		assert_int_equal(waitpid(pid[i], NULL, 0), pid[i]);
+	}
+	assert_true(check(&c));
+	for (unsigned i = 0; i < KILLS; i++)
+		assert_false(has_group(pid[i]));
+}
+
 int
 main(void)
 {
@@ -523,6 +571,7 @@ main(void)
 		cmocka_unit_test(pieces_that_are_missing),
 		cmocka_unit_test(the_run_user),
 		cmocka_unit_test(the_mechanism),
+		cmocka_unit_test(killed_checks),
 	};
 
 	log_open("test", LOG_LEVEL_ERR);
