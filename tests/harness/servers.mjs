@@ -1,5 +1,6 @@
 // Web servers with the shipped files, beside a running stack: Apache, nginx, and fcgiwrap behind it. Each gets a folder of its
 // own and takes the daemon's socket, a certificate and its key.
+import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, chownSync, closeSync, copyFileSync, cpSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -115,16 +116,25 @@ export async function startFcgiwrap({ folder, children = 8 }) {
   chownSync(folder, WWW, WWW);
   const socket = join(folder, "fcgiwrap.sock");
   const log = openSync(join(folder, "log"), "a");
-  const child = spawn("fcgiwrap", ["-c", String(children), "-s", `unix:${socket}`], { uid: WWW, gid: WWW, env: { PATH }, stdio: ["ignore", "ignore", log] });
+  // A process group of its own: its first process does not take the others along when it ends.
+  const options = { uid: WWW, gid: WWW, env: { PATH }, stdio: ["ignore", "ignore", log], detached: true };
+  const child = spawn("fcgiwrap", ["-c", String(children), "-s", `unix:${socket}`], options);
   closeSync(log);
   const exited = once(child, "exit");
-  process.once("exit", () => child.kill("SIGKILL"));
+  const end = (signal) => {
+    try {
+      process.kill(-child.pid, signal);
+    } catch (error) {
+      assert.equal(error.code, "ESRCH");
+    }
+  };
+  process.once("exit", () => end("SIGKILL"));
   await soon("fcgiwrap listens", child, () => readdirSync(folder).includes("fcgiwrap.sock"));
   return {
     socket,
     script: installScript(folder),
     async stop() {
-      child.kill("SIGTERM");
+      end("SIGTERM");
       await exited;
     },
   };
