@@ -6,6 +6,7 @@
 //   GET  /__last   per endpoint the last request: {headers, body}
 // MODE is a name of fault-modes.mjs or {"mode": name, …options}. Options of every mode: ms (wait before the answer, after
 // the real facilitator was asked), times (that many calls, then none), forward (true or false, against the mode's habit).
+// In this process there is hold() too: answers that come when the caller says so, and not after some time.
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { MODES } from "./fault-modes.mjs";
@@ -18,10 +19,14 @@ const NONE = { mode: "none" };
 // Answers of the facilitator that are worth passing on besides the body.
 const PASSED_HEADERS = ["content-type", "retry-after", "extension-responses"];
 
-/** → {url, set(modes), reset(), stats(), last(), stop()}; the functions do what the paths above do */
+/**
+ * → {url, set(modes), reset(), stats(), last(), stop(), hold(modes)}; the functions do what the paths above do
+ * hold(): as set(), and each answer waits, where it would for `ms`, until the function that hold() gives is called, or reset()
+ */
 export async function startFaults({ upstream, port = 0 }) {
   const base = upstream.replace(/\/$/, "");
   const memory = new Map(); // answers held back by `pending`, by digest of the question
+  const held = new Set(); // what lets the answers go that hold() keeps
   let modes;
   let counters;
   let last;
@@ -31,12 +36,26 @@ export async function startFaults({ upstream, port = 0 }) {
     counters = Object.fromEntries(ENDPOINTS.map((endpoint) => [endpoint, new Counter()]));
     last = Object.fromEntries(ENDPOINTS.map((endpoint) => [endpoint, null]));
     memory.clear();
+    held.forEach((release) => release());
   }
 
   function set(wanted) {
     const checked = Object.entries(wanted).map(([endpoint, mode]) => [endpoint, checkMode(endpoint, mode)]);
     Object.assign(modes, Object.fromEntries(checked));
     return modes;
+  }
+
+  function hold(wanted) {
+    let release;
+    const released = new Promise((resolve) => {
+      release = () => {
+        held.delete(release);
+        resolve();
+      };
+    });
+    set(Object.fromEntries(Object.entries(wanted).map(([endpoint, mode]) => [endpoint, { ...withOptions(mode), released }])));
+    held.add(release);
+    return release;
   }
 
   const stats = () => Object.fromEntries(ENDPOINTS.map((endpoint) => [endpoint, counters[endpoint].report()]));
@@ -65,18 +84,19 @@ export async function startFaults({ upstream, port = 0 }) {
     counter.ask(digest, options.mode);
     last[endpoint] = { headers: request.headers, body: body.toString("utf8") };
 
-    const held = memory.get(digest);
-    const mode = held ? MODES.none : MODES[options.mode];
+    const known = memory.get(digest);
+    const mode = known ? MODES.none : MODES[options.mode];
     const call = { endpoint, options, upstream: base, path: request.url, memory, digest, request, response };
     call.question = parseOrEmpty(body);
-    call.real = held ?? null;
-    if (!held && (options.forward ?? mode.forward)) {
+    call.real = known ?? null;
+    if (!known && (options.forward ?? mode.forward)) {
       counter.forwarded += 1;
       call.real = await ask(base + request.url, request.method, body);
     }
     if (options.ms) {
       await sleep(options.ms);
     }
+    await options.released;
     await mode.act(call);
   }
 
@@ -106,7 +126,7 @@ export async function startFaults({ upstream, port = 0 }) {
       sendJson(response, 404, { error: "no such route" });
     }
   }, port);
-  return { url: server.url, set, reset, stats, last: () => last, stop: server.stop };
+  return { url: server.url, set, reset, stats, last: () => last, stop: server.stop, hold };
 }
 
 class Counter {
@@ -139,8 +159,10 @@ class Counter {
   }
 }
 
+const withOptions = (mode) => (typeof mode === "string" ? { mode } : mode);
+
 function checkMode(endpoint, wanted) {
-  const options = typeof wanted === "string" ? { mode: wanted } : wanted;
+  const options = withOptions(wanted);
   if (!ENDPOINTS.includes(endpoint)) {
     throw new Error(`no such endpoint: ${endpoint}`);
   }

@@ -141,6 +141,22 @@ export async function testFaults(market) {
     }
   });
 
+  await check("what is held comes when it is let go, by its own function or by reset", async () => {
+    for (const letGo of [(release) => release(), () => faults.reset()]) {
+      faults.reset();
+      const release = faults.hold({ settle: "none" });
+      let come = false;
+      const settled = settle().finally(() => (come = true));
+      while (faults.stats().settle.forwarded === 0) {
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      assert.equal(come, false);
+      letGo(release);
+      assert.equal((await settled).paid, true);
+    }
+  });
+
   await check("pending, then the truth to the identical question", async () => {
     await setFault({ settle: "pending" });
     const settled = await settle();
