@@ -21,7 +21,7 @@ root=$(cd "$here/../.." && pwd)
 PATH=$PATH:/usr/sbin:/sbin
 build=$(cd "$root" && realpath "${TOLLBOX_TEST_B:-build}")
 ready_within=60 # seconds; a sanitized build on a busy machine needs some
-dir='' devnet='' daemon='' nginx='' started='' tls_port=''
+dir='' devnet='' daemon='' nginx='' started='' port='' tls_port=''
 
 die() {
 	echo "run: $*" >&2
@@ -88,13 +88,24 @@ take_port() {
 	bind 0 || die 'no free port'
 }
 
+# Any port is one below those that the kernel gives away: between now and nginx's
+# start a connection that goes out could take one of these. Nor is it $port.
+
 bind() {
-	/usr/bin/python3 - "$1" 2>/dev/null <<-'PYTHON'
-		import socket, sys
+	/usr/bin/python3 - "$1" "${port:-0}" 2>/dev/null <<-'PYTHON'
+		import random, socket, sys
+		wanted = int(sys.argv[1])
 		s = socket.socket()
 		s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-		s.bind(("127.0.0.1", int(sys.argv[1])))
-		print(s.getsockname()[1])
+		for port in [wanted] if wanted else random.sample(range(10000, 20000), 100):
+		    if port == int(sys.argv[2]):
+		        continue
+		    try:
+		        s.bind(("127.0.0.1", port))
+		        break
+		    except OSError:
+		        pass
+		print(s.getsockname()[1] or sys.exit(1))
 	PYTHON
 }
 
