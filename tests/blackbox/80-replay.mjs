@@ -1,7 +1,9 @@
 // The same payment again: the same answer, one charge, and nothing for anybody else (api.md section 10).
 import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
 import { decodeHeader, encodeHeader, highS, rebuilt, signV2 } from "../devnet/client.mjs";
 import { rpc } from "../devnet/rpc.mjs";
+import { findSleep, waking } from "../harness/stack.mjs";
 import { assertRefused, assertRun } from "./shape.mjs";
 import { until } from "./runner.mjs";
 import { HELLO } from "./world.mjs";
@@ -179,12 +181,14 @@ export default async function replay(test, world) {
   await test("a client that goes away gets its answer later, of the run that it left", async () => {
     const payer = world.nextPayer();
     const headers = await world.payment({ payer });
-    const body = JSON.stringify({ runtime: "python3", source: "import subprocess, time\nbegin = time.time()\nsubprocess.run(['sleep', '1.6875'])\nprint(begin)" });
+    const body = JSON.stringify({ runtime: "python3", source: "import subprocess, time\nbegin = time.time()\nsubprocess.run(['sleep', '7.6875'])\nprint(begin)" });
     const { result, ...moved } = await world.moved(payer, async () => {
-      const running = () => world.processes().all.some(({ command }) => command.includes("sleep 1.6875"));
-      await Promise.all([assert.rejects(world.send({ body, headers, abortAfterMs: 600 })), until("the program runs", running, { everyMs: 10 })]);
+      const leave = new AbortController();
+      const running = until("the program runs", () => findSleep(world.stack.pid, 7.6875), { everyMs: 10 });
+      const lost = assert.rejects(world.send({ body, headers, signal: leave.signal }), { name: "AbortError" });
+      await Promise.all([running.finally(() => leave.abort()), lost]);
       const leftAt = Date.now() / 1000;
-      return { leftAt, answer: await world.send({ body, headers }) };
+      return { leftAt, answer: await waking(world.stack.pid, 7.6875, () => world.send({ body, headers })) };
     });
     assertRun(result.answer, { world, body, payer, amount: "1000" });
     assert.ok(Number(result.answer.json.stdout) < result.leftAt, "it was not run anew");
@@ -194,11 +198,12 @@ export default async function replay(test, world) {
   await test("a running program gets its time at SIGTERM, then all ends with 0", async () => {
     const payer = world.nextPayer();
     const headers = await world.payment({ payer });
-    const body = JSON.stringify({ runtime: "python3", source: "import subprocess\nsubprocess.run(['sleep', '2'])\nprint('drained')" });
+    const body = JSON.stringify({ runtime: "python3", source: "import subprocess\nsubprocess.run(['sleep', '7.8125'])\nprint('drained')" });
     const running = world.send({ body, headers });
-    await until("the program runs", () => world.processes().all.some(({ command }) => /sleep 2/.test(command)));
+    await until("the program runs", () => findSleep(world.stack.pid, 7.8125));
     const stopped = world.stack.stop();
-    const answer = await running;
+    await sleep(1000); // what would not give it time has ended it by then
+    const answer = await waking(world.stack.pid, 7.8125, () => running);
     assertRun(answer, { world, body, payer, amount: "1000" });
     assert.equal(answer.json.stdout, "drained\n");
     assert.equal(await stopped, 0);

@@ -1,9 +1,11 @@
 // One request, one charge: Idempotency-Key, payment-identifier, and what is owed (api.md section 10).
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { isPaymentIdentifierExtension } from "../devnet/node_modules/@x402/extensions/dist/esm/payment-identifier/index.mjs";
 import { payV1 } from "../clients/v1/client.mjs";
 import { payV2 } from "../devnet/client.mjs";
+import { findSleep, waking } from "../harness/stack.mjs";
 import { payments } from "./tool.mjs";
 import { assertRefused, assertRun } from "./shape.mjs";
 import { until } from "./runner.mjs";
@@ -42,8 +44,8 @@ export default async function idempotency(test, world) {
     return { payer, key, body, headers, answer };
   }
   const ask = (first, request) => world.free(first.payer, () => world.send({ body: first.body, ...request }));
-  const programRuns = (seconds) =>
-    until("the program runs", () => world.processes().all.some(({ command }) => command.includes(`sleep ${seconds}`)));
+  const programRuns = (seconds) => until("the program runs", () => findSleep(world.stack.pid, seconds));
+  const awake = (seconds, work) => waking(world.stack.pid, seconds, work);
 
   // ---- the key
 
@@ -129,7 +131,7 @@ export default async function idempotency(test, world) {
 
   // ---- clients that lose their answer
 
-  for (const [version, pay, seconds] of [[2, payV2, 1.0625], [1, payV1, 1.3125]]) {
+  for (const [version, pay, seconds] of [[2, payV2, 7.0625], [1, payV1, 7.3125]]) {
     await test(`the official v${version} client with a key loses its answer, asks anew at each retry and pays once`, async () => {
       const payer = world.nextPayer();
       const body = clock(seconds);
@@ -138,7 +140,7 @@ export default async function idempotency(test, world) {
       const { result, ...moved } = await world.moved(payer, async () => {
         const lost = assert.rejects(pay({ ...request, fetchOptions: { signal: leave.signal } }), { name: "AbortError" });
         await Promise.all([programRuns(seconds).finally(() => leave.abort()), lost]);
-        return [await pay(request), await pay(request)];
+        return awake(seconds, async () => [await pay(request), await pay(request)]);
       });
       assert.deepEqual(moved, ONCE);
       assert.equal(result[0].status, 200, result[0].text);
@@ -148,11 +150,13 @@ export default async function idempotency(test, world) {
 
   await test("a naive client that loses its answer and signs anew pays once", async () => {
     const payer = world.nextPayer();
-    const [key, body] = [newKey(), clock(1)];
+    const [key, body] = [newKey(), clock(7.125)];
     const attempt = async (more) => world.send({ body, headers: withKey(key, await world.payment({ payer })), ...more });
     const { result, ...moved } = await world.moved(payer, async () => {
-      await assert.rejects(attempt({ abortAfterMs: 500 }));
-      return [await attempt(), await attempt()];
+      const leave = new AbortController();
+      const lost = assert.rejects(attempt({ signal: leave.signal }), { name: "AbortError" });
+      await Promise.all([programRuns(7.125).finally(() => leave.abort()), lost]);
+      return awake(7.125, async () => [await attempt(), await attempt()]);
     });
     assert.deepEqual(moved, ONCE);
     assertRun(result[0], { world, body, payer, amount: "1000" });
@@ -161,12 +165,14 @@ export default async function idempotency(test, world) {
 
   await test("while it runs, the key alone waits for the answer", async () => {
     const payer = world.nextPayer();
-    const [key, body] = [newKey(), clock(1.25)];
+    const [key, body] = [newKey(), clock(7.25)];
     const headers = withKey(key, await world.payment({ payer }));
     const { result, ...moved } = await world.moved(payer, async () => {
       const running = world.send({ body, headers });
-      await programRuns("1.25");
-      return [await world.send({ body, headers: withKey(key) }), await running];
+      await programRuns(7.25);
+      const waiting = world.send({ body, headers: withKey(key) });
+      await sleep(500); // it may come in by then
+      return awake(7.25, async () => [await waiting, await running]);
     });
     assert.deepEqual(moved, ONCE);
     assertReplayed(result[0], result[1]);
@@ -346,15 +352,15 @@ export default async function idempotency(test, world) {
 
   await test("a run that was lost is owed: to the key alone, to the id's payment, once each", async () => {
     const payer = world.nextPayer();
-    const [key, body] = [newKey(), clock(1.5)];
+    const [key, body] = [newKey(), clock(7.5)];
     const headers = withKey(key, await world.payment({ payer }));
     const { result, ...moved } = await world.moved(payer, async () => {
-      const lost = await lostRun({ body, headers }, "1.5");
+      const lost = await lostRun({ body, headers }, 7.5);
       assert.ok(lost.status === 503 || lost.status === 500, lost.text);
       const { "Idempotency-Key": _, ...payment } = headers;
       assertRefused(await world.send({ body, headers: payment }), "PAYMENT_REPLAYED");
       assertRefused(await world.send({ body: JSON.stringify(HELLO), headers }), "PAYMENT_REPLAYED");
-      const answer = await world.send({ body, headers: withKey(key) });
+      const answer = await awake(7.5, () => world.send({ body, headers: withKey(key) }));
       return [answer, await world.send({ body, headers: withKey(key, await world.payment({ payer })) })];
     });
     assert.deepEqual(moved, ONCE);
@@ -364,15 +370,15 @@ export default async function idempotency(test, world) {
 
   await test("after three starts a stored 500, the same for key and payment, and the operator sees whom to refund", async () => {
     const payer = world.nextPayer();
-    const [key, body] = [newKey(), clock(1.75)];
+    const [key, body] = [newKey(), clock(7.75)];
     const headers = withKey(key, await identified(payer, newId()));
     const { result, ...moved } = await world.moved(payer, async () => {
       for (const request of [{ body, headers }, { body, headers: withKey(key) }]) {
-        const lost = await lostRun(request, "1.75");
+        const lost = await lostRun(request, 7.75);
         assert.ok(lost.status === 503 || lost.status === 500, lost.text);
         assert.match(lost.json.error.message, /stays good/);
       }
-      const last = await lostRun({ body, headers }, "1.75");
+      const last = await lostRun({ body, headers }, 7.75);
       return [last, await world.send({ body, headers }), await world.send({ body, headers: withKey(key) })];
     });
     assert.deepEqual(moved, ONCE);
@@ -388,16 +394,16 @@ export default async function idempotency(test, world) {
 
   await test("the gate dies in the middle: the key gets its run after the restart, uncharged", async () => {
     const payer = world.nextPayer();
-    const [key, body] = [newKey(), clock(2.5)];
+    const [key, body] = [newKey(), clock(7.625)];
     const headers = withKey(key, await world.payment({ payer }));
     const { result, ...moved } = await world.moved(payer, async () => {
       const { gate } = world.processes();
       const answer = world.send({ body, headers }).catch(() => null);
-      await programRuns("2.5");
+      await programRuns(7.625);
       process.kill(gate.pid, "SIGKILL");
       assert.notEqual((await answer)?.status, 200);
       await until("a new gate", async () => world.processes().gate && world.processes().gate.pid !== gate.pid && world.health());
-      return world.send({ body, headers: withKey(key) });
+      return awake(7.625, () => world.send({ body, headers: withKey(key) }));
     });
     assert.deepEqual(moved, ONCE);
     assertRun(result, { world, body, payer, amount: "1000" });

@@ -5,6 +5,7 @@ import http2 from "node:http2";
 import https from "node:https";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
+import { findSleep, waking } from "../harness/stack.mjs";
 import { payments } from "./tool.mjs";
 import { assertRun } from "./shape.mjs";
 import { until } from "./runner.mjs";
@@ -13,7 +14,7 @@ const MIB = 1024 * 1024;
 /** More than nginx and the sockets between take before it is read. */
 const OUTPUT = 3 * MIB;
 /** nginx keeps idle connections for 75 s. */
-const SOON_MS = 5000;
+const SOON_MS = 30_000;
 const body = (seconds) =>
   JSON.stringify({ runtime: "python3", source: `import subprocess\nsubprocess.run(['sleep', '${seconds}'])\nprint('y' * ${OUTPUT})`, limits: { maxOutputBytes: 4 * MIB } });
 
@@ -53,7 +54,7 @@ export default async function cut(test, world) {
     return answer;
   }
 
-  for (const [name, ask, seconds] of [["HTTP/1.1", askH1, 1.15], ["HTTP/2", askH2, 1.35]]) {
+  for (const [name, ask, seconds] of [["HTTP/1.1", askH1, 7.15], ["HTTP/2", askH2, 7.35]]) {
     await test(`${name}: half an answer ends with the connection, and the same payment has it whole`, async () => {
       const payer = world.nextPayer();
       const text = body(seconds);
@@ -62,13 +63,13 @@ export default async function cut(test, world) {
       const before = await kept();
       const { result, ...moved } = await world.moved(payer, async () => {
         const asked = ask(headers, text);
-        await until("the program runs", () => world.processes().all.some(({ command }) => command.includes(`sleep ${seconds}`)));
+        await until("the program runs", () => findSleep(world.stack.pid, seconds));
         const { gate } = world.processes();
         const stopped = workers();
         assert.ok(stopped.length > 0, "nginx has a worker");
         signal(stopped, "SIGSTOP");
         try {
-          await until("the answer is kept", async () => (await kept()) > before);
+          await waking(world.stack.pid, seconds, () => until("the answer is kept", async () => (await kept()) > before));
           await until("the gate waits for nginx", () => waits(gate.pid));
           process.kill(gate.pid, "SIGKILL");
           await until("it is gone", () => world.processes().gate?.pid !== gate.pid);

@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { decodeHeader } from "../devnet/fetch.mjs";
 
 /**
- * → send({base, path, method, headers, body, abortAfterMs}) → {status, headers, raw, bytes, text, json, required, response}
+ * → send({base, path, method, headers, body, signal, abortAfterMs}) → {status, headers, raw, bytes, text, json, required, response}
  * headers: an object, or a flat list [name, value, name, value] where one shall stand twice. body: text, bytes or an object.
  * required: the decoded PAYMENT-REQUIRED; response: the decoded PAYMENT-RESPONSE or X-PAYMENT-RESPONSE.
  */
@@ -14,7 +14,7 @@ export function createSender(defaultBase, caFile) {
   const secure = new https.Agent({ ca, keepAlive: true, maxSockets: 128 });
   const plain = new http.Agent({ keepAlive: true });
 
-  function send({ base = defaultBase, path = "/execute", method = "POST", headers = {}, body, abortAfterMs }) {
+  function send({ base = defaultBase, path = "/execute", method = "POST", headers = {}, body, signal, abortAfterMs }) {
     const bytes = toBytes(body);
     const url = new URL(base);
     const isSecure = url.protocol === "https:";
@@ -26,6 +26,7 @@ export function createSender(defaultBase, caFile) {
       method,
       headers: bytes && !has(list, "transfer-encoding") && !has(list, "content-length") ? [...list, "Content-Length", String(bytes.length)] : list,
       agent: isSecure ? secure : plain,
+      signal,
     };
     // node adds Host by itself only where the headers are no list.
     if (!has(list, "host")) {

@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
 const RUN = fileURLToPath(new URL("run.sh", import.meta.url));
@@ -73,6 +74,42 @@ export function descendants(root) {
   }
   below.delete(root);
   return [...below].map((wanted) => all.find(({ pid }) => pid === wanted));
+}
+
+/** The process `sleep SECONDS` that a program below `root` has started, if it is there. */
+export const findSleep = (root, seconds) => descendants(root).find(({ command }) => command === `sleep ${seconds}`);
+
+/**
+ * Ends each `sleep SECONDS` below `root` while `work` goes on. So a program can sleep far longer than it takes to be met there,
+ * and nobody has to wait for it afterwards. → what `work` gives
+ */
+export async function waking(root, seconds, work) {
+  let over = false;
+  const waker = async () => {
+    for (; !over; await sleep(50)) {
+      const found = findSleep(root, seconds);
+      if (found) {
+        end(found.pid);
+      }
+    }
+  };
+  const awake = waker();
+  try {
+    return await work();
+  } finally {
+    over = true;
+    await awake;
+  }
+}
+
+function end(pid) {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch (error) {
+    if (error.code !== "ESRCH") {
+      throw error;
+    }
+  }
 }
 
 /** Those of `processes` that still live, and are the same and not a reused number. */
