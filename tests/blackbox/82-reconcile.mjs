@@ -14,6 +14,7 @@ const ONCE = { payer: -1000n, seller: 1000n };
 const FREE = { payer: 0n, seller: 0n };
 const LOST_BEFORE = "reset-before"; // no money moves
 const LOST_AFTER = "reset-after"; // the money moves, its answer is lost
+const SOON_OVER_S = 20; // an authorization must be good for 10 s when it is looked at
 
 export default async function reconcile(test, world) {
   const { faults, rpcFaults, info } = world;
@@ -120,9 +121,9 @@ export default async function reconcile(test, world) {
   });
 
   await test("an authorization that expired unused is no payment", async () => {
-    const validBefore = nowSeconds() + 13;
+    const validBefore = nowSeconds() + SOON_OVER_S;
     const payment = await lost(LOST_BEFORE, { sign: { validBefore: String(validBefore) } });
-    const found = await inState(payment, "failed");
+    const found = await inState(payment, "failed", { withinMs: 45_000 });
     assert.match(found.evidence, /expired unused/);
     assert.ok(nowSeconds() >= validBefore);
     assertRefused(await payment.send(), "PAYMENT_SETTLEMENT_FAILED", { message: /expired/ });
@@ -214,7 +215,7 @@ export default async function reconcile(test, world) {
     rpcFaults.set("hang");
     const begin = performance.now();
     assertRefused(await payment.send(), INDETERMINATE);
-    assert.ok(performance.now() - begin < 9000);
+    assert.ok(performance.now() - begin < 30_000); // a connection that is waited for without end takes minutes
     rpcFaults.set(null);
     assertServed(await payment.send(), payment);
   });
@@ -313,14 +314,14 @@ export default async function reconcile(test, world) {
 
   await test("`used`, too close to the claim to tell by whom: no 402, also when the authorization is over", async () => {
     const payer = world.nextPayer();
-    const validBefore = nowSeconds() + 13;
+    const validBefore = nowSeconds() + SOON_OVER_S;
     const headers = await world.payment({ payer, sign: { validBefore: String(validBefore) } });
     const { nonce } = decodeHeader(headers["PAYMENT-SIGNATURE"]).payload.authorization;
     await submit(headers);
     const { timestamp } = await rpc(info.rpcUrl, "eth_getBlockByNumber", ["latest", false]);
     await until("the next second", () => nowSeconds() > Number(timestamp));
     assertRefused(await world.send({ body, headers }), INDETERMINATE);
-    await until("its time is over", () => nowSeconds() > validBefore, { withinMs: 20_000, everyMs: 200 });
+    await until("its time is over", () => nowSeconds() > validBefore, { withinMs: 30_000, everyMs: 200 });
     assertRefused(await world.send({ body, headers }), INDETERMINATE);
     assert.equal((await row(nonce)).state, "unknown");
   });
@@ -328,9 +329,18 @@ export default async function reconcile(test, world) {
   await test("tollbox reconcile, beside the service and without it", async () => {
     await world.restartWithChain("");
     const paid = await lost(LOST_AFTER);
-    const never = await lost({ mode: "refuse", reason: "unexpected_settle_error" });
-    // No chain to read: what the facilitator says of the one is no proof, the other is settled by asking again.
-    const first = await world.tollbox("reconcile");
+    // No chain to read: what the facilitator says of the one is no proof, the other is settled by asking again. The service asks
+    // by itself after 5 s: where it was before the command, nothing is shown of what the command does, and another one is lost.
+    let never;
+    let first;
+    let lostOnes = 0;
+    for (let shown = false; !shown; ) {
+      never = await lost({ mode: "refuse", reason: "unexpected_settle_error" });
+      lostOnes += 1;
+      first = await world.tollbox("reconcile");
+      shown = lostOnes === 5 || new RegExp(`${never.nonce} {2}settled`).test(first.stdout);
+      assert.ok(shown || (await never.row()).state === "settled", first.stdout);
+    }
     assert.equal(first.status, 3, first.stderr);
     assert.match(first.stdout, new RegExp(`${paid.nonce} {2}unknown {2}- {2}.*likely paid`));
     assert.match(first.stdout, new RegExp(`${never.nonce} {2}settled {2}0x[0-9a-f]{64} {2}-`));
@@ -348,7 +358,7 @@ export default async function reconcile(test, world) {
     assert.equal((await world.tollbox("reconcile", "--all", "x")).status, 2);
     await world.start();
     assertServed(await paid.send(), paid);
-    assert.deepEqual(await paid.moved(), { payer: -1000n, seller: 2000n });
+    assert.deepEqual(await paid.moved(), { payer: -1000n, seller: 1000n + 1000n * BigInt(lostOnes) });
   });
 
   await test("no key of the node's URL is shown", async () => {

@@ -6,7 +6,7 @@ import { chmodSync, closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, r
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { encodeV2, signV2 } from "../devnet/client.mjs";
-import { startStack } from "../harness/stack.mjs";
+import { findSleep, startStack, waking } from "../harness/stack.mjs";
 import { createSender } from "./http.mjs";
 import { until } from "./runner.mjs";
 import { assertRefused } from "./shape.mjs";
@@ -16,7 +16,7 @@ import { HELLO, siteSettings } from "./world.mjs";
 const DISK_MIB = 8;
 const ONCE = { payer: -1000n, seller: 1000n };
 const NOTHING = { payer: 0n, seller: 0n };
-const BIG = { runtime: "python3", source: "import time\nprint('x' * 300000)\ntime.sleep(1)" };
+const BIG = { runtime: "python3", source: "import subprocess\nprint('x' * 300000)\nsubprocess.run(['sleep', '8.25'])" };
 
 /** A small disk in a file, with a file system that knows errors → {at, fill(), free(), turnReadOnly(), mend(), remove()} */
 function createDisk() {
@@ -50,8 +50,11 @@ function createDisk() {
     free: () => rmSync(filler),
     // What the kernel does by itself after an error of the disk.
     turnReadOnly: () => execFileSync("mount", ["-o", "remount,abort", at]),
-    mend() {
+    async mend() {
       unmount();
+      // Whoever has copied the table of mounts meanwhile, as a sandbox that starts, has the disk a little longer.
+      const inUse = () => execFileSync("losetup", ["-j", image], { encoding: "utf8" });
+      await until("nobody has the disk any more", () => inUse() === "", { withinMs: 60_000 });
       try {
         execFileSync("e2fsck", ["-p", image]);
       } catch (error) {
@@ -118,12 +121,13 @@ export default async function disks(test, world) {
 
     await test("the disk runs full while the facilitator settles: what it said cannot be recorded, and the chain is asked later", async () => {
       const { payer, headers } = await pay();
-      world.faults.set({ settle: { mode: "delay", ms: 1000, times: 1 } });
+      const release = world.faults.hold({ settle: { mode: "none", times: 1 } });
       const { result: answer, ...moved } = await world.moved(payer, async () => {
         const before = await world.held(payer.address);
         const first = send({ body: HELLO, headers });
         await until("it was charged", async () => (await world.held(payer.address)) < before, { everyMs: 10 });
         disk.fill();
+        release();
         assertRefused(await first, "PAYMENT_SETTLEMENT_INDETERMINATE");
         disk.free();
         return until("an answer", async () => {
@@ -140,18 +144,18 @@ export default async function disks(test, world) {
       const { payer, headers } = await pay();
       const { result: answer, ...moved } = await world.moved(payer, async () => {
         const first = await openStream({ base: stack.https, ca: stack.ca, body: JSON.stringify(BIG), headers, accept: NDJSON });
-        await until("it runs", () => first.events.some(({ type }) => type === "started"), { everyMs: 10 });
+        await until("it runs", () => findSleep(stack.pid, 8.25), { everyMs: 10 });
         disk.fill();
-        await first.ended;
+        await waking(stack.pid, 8.25, () => first.ended);
         const { type, data } = first.events.at(-1);
         assert.equal(type, "error", first.text.slice(0, 500));
         assert.equal(data.billable, false, JSON.stringify(data));
         disk.free();
-        return until("an answer", async () => {
+        return waking(stack.pid, 8.25, () => until("an answer", async () => {
           const again = await send({ body: BIG, headers });
           assert.ok([200, 500, 503].includes(again.status), again.text);
           return again.status === 200 && again;
-        }, { everyMs: 200 });
+        }, { withinMs: 30_000, everyMs: 200 }));
       });
       assertAnswered(answer, `${"x".repeat(300_000)}\n`);
       assert.deepEqual(moved, ONCE);
@@ -168,7 +172,7 @@ export default async function disks(test, world) {
       assert.equal(refused.json.error.billable, false);
       assert.deepEqual(moved, NOTHING);
       await stop();
-      disk.mend();
+      await disk.mend();
       await start();
       const { result: kept, ...replayed } = await world.moved(old.payer, () => send({ body: HELLO, headers: old.headers }));
       assert.ok(kept.bytes.equals(first.bytes), kept.text);

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { decodeHeader, encodeHeader, encodeV2, nowSeconds, signV2 } from "../devnet/client.mjs";
 import { startFaults } from "../devnet/faults.mjs";
-import { descendants, startStack } from "../harness/stack.mjs";
+import { descendants, findSleep, startStack, waking } from "../harness/stack.mjs";
 import { createSender } from "./http.mjs";
 import { payments } from "./tool.mjs";
 import { assertRefused, assertRun } from "./shape.mjs";
@@ -125,16 +125,18 @@ export default async function once(test, world) {
     const before = await listed(); // payers take turns: this one may have bought something before
     const done = await listed("done");
     const headers = await world.payment({ payer, sign: { spoil: (signature) => `${signature}00` } });
-    faults.set({ verify: { mode: "delay", ms: 1500 } });
+    const checked = faults.hold({ verify: "none" });
     const checking = world.send({ body, headers });
     await until("verify is asked", () => faults.stats().verify.active === 1, { everyMs: 5 });
     assert.equal((await listed()).length, before.length, "nothing is claimed while the signature is in doubt");
+    checked();
     assertRefused(await checking, "PAYMENT_INVALID");
     faults.reset();
-    faults.set({ settle: { mode: "delay", ms: 1500 } });
+    const settled = faults.hold({ settle: "none" });
     const settling = world.send({ body, headers: await world.payment({ payer }) });
     await until("settle is asked", () => faults.stats().settle.active === 1, { everyMs: 5 });
     assert.equal((await listed("settling")).length, 1);
+    settled();
     assert.equal((await settling).status, 200);
     assert.equal((await listed("done")).length, done.length + 1);
     faults.reset();
@@ -210,12 +212,12 @@ export default async function once(test, world) {
 
   await test("a refused payment whose time is over is not sent again, and still bound to its request", async () => {
     const payer = world.nextPayer();
-    const validBefore = nowSeconds() + 16;
+    const validBefore = nowSeconds() + 20;
     const headers = await world.payment({ payer, sign: { validBefore } });
     faults.set({ settle: { mode: "refuse", times: 1 } });
     assertRefused(await world.send({ body, headers }), "PAYMENT_SETTLEMENT_FAILED");
     faults.reset();
-    await until("its time is over", () => nowSeconds() > validBefore, { withinMs: 20_000 });
+    await until("its time is over", () => nowSeconds() > validBefore, { withinMs: 30_000 });
     // Our clock says so at once, and the chain as soon as it has a block of later.
     const late = await world.free(payer, () => world.send({ body, headers }));
     const { code } = late.json.details;
@@ -259,7 +261,7 @@ export default async function once(test, world) {
     assert.equal(await stack.stop(), 0);
   }
   const processes = () => descendants(stack.pid);
-  const programRuns = (seconds) => until("the program runs", () => processes().some(({ command }) => command.includes(`sleep ${seconds}`)), { everyMs: 5 });
+  const programRuns = (seconds) => until("the program runs", () => findSleep(stack.pid, seconds), { everyMs: 5 });
   const pay = async (payer, amount = "1000") => {
     const requirements = await world.requirement(amount);
     return encodeV2({ requirements, payload: await signV2(requirements, payer.privateKey) });
@@ -295,12 +297,12 @@ export default async function once(test, world) {
   await start("");
 
   await test("twins that wait hold no run slot", async () => {
-    const [slow, quick] = [await request(clock(3.25)), await request(clock())];
+    const [slow, quick] = [await request(clock(7.25)), await request(clock())];
     const twins = Promise.all(Array.from({ length: 8 }, () => send(slow)));
-    await programRuns(3.25);
+    await programRuns(7.25);
     await okay(send(quick));
-    assert.ok(processes().some(({ command }) => command.includes("sleep 3.25")), "it went by while they waited");
-    const answers = await twins;
+    assert.ok(findSleep(stack.pid, 7.25), "it went by while they waited");
+    const answers = await waking(stack.pid, 7.25, () => twins);
     assert.ok(answers.every(({ status, bytes }) => status === 200 && bytes.equals(answers[0].bytes)), answers[0].text);
   });
 
@@ -315,6 +317,7 @@ export default async function once(test, world) {
     await okay(send({ ...large, body: clock(0, { timeoutMs: 60001 }) }));
   });
 
+  const OWED_S = { owed: 7.125, medium: 7.375 };
   const rows = {};
   await test("payments in all states, before the settings change", async () => {
     for (const name of ["done", "young", "old", "routed"]) {
@@ -327,8 +330,8 @@ export default async function once(test, world) {
     proxy.set({ settle: { mode: "reset-before", times: 1 } });
     assertRefused(await send(rows.unknown), INDETERMINATE);
     proxy.reset();
-    rows.owed = await owed(1.125);
-    rows.medium = await owed(1.375, { timeoutMs: 10001 }, "5000");
+    rows.owed = await owed(OWED_S.owed);
+    rows.medium = await owed(OWED_S.medium, { timeoutMs: 10001 }, "5000");
     await stop();
     const nonce = ({ headers }) => decodeHeader(headers["PAYMENT-SIGNATURE"]).payload.authorization.nonce;
     const chosen = (row) => `(SELECT id FROM payments WHERE identity LIKE '%${nonce(row)}')`;
@@ -363,7 +366,7 @@ export default async function once(test, world) {
     const listed = async () => (await payments({ folder }, "owed")).length;
     assert.equal(await listed(), 2);
     for (const [name, amount, dollars] of [["owed", "1000", 0.001], ["medium", "5000", 0.005]]) {
-      const { result, ...moved } = await unpriced(rows[name]);
+      const { result, ...moved } = await waking(stack.pid, OWED_S[name], () => unpriced(rows[name]));
       assert.deepEqual(moved, { payer: 0n, seller: 0n }, name);
       assert.equal(result.json.payment.amount, amount);
       assert.equal(result.json.receipt.priceUsd, dollars);
