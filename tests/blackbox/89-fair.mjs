@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import { encodeV2, signV2 } from "../devnet/client.mjs";
 import { startFaults } from "../devnet/faults.mjs";
 import { settleTogether } from "../devnet/token.mjs";
-import { descendants, startStack } from "../harness/stack.mjs";
+import { descendants, findSleep, startStack, waking } from "../harness/stack.mjs";
 import { createSender } from "./http.mjs";
 import { assertRefused, assertRun } from "./shape.mjs";
 import { payments as listPayments } from "./tool.mjs";
@@ -137,7 +137,7 @@ export default async function fair(test, world) {
   async function owed(job, more) {
     const made = await request(job, more);
     const lost = send(made);
-    await until("the program runs", () => processes().some(({ command }) => command.includes("sleep 1.875")), { everyMs: 5 });
+    await until("the program runs", () => findSleep(stack.pid, 7.875), { everyMs: 5 });
     const { pid } = boxer();
     process.kill(pid, "SIGKILL");
     assert.match((await lost).json.error.message, /stays good/);
@@ -146,7 +146,7 @@ export default async function fair(test, world) {
   }
 
   await start("");
-  const sleeper = { runtime: "python3", source: "import subprocess\nsubprocess.run(['sleep', '1.875'])\nprint('slept')" };
+  const sleeper = { runtime: "python3", source: "import subprocess\nsubprocess.run(['sleep', '7.875'])\nprint('slept')" };
   const small = await owed(sleeper);
   const medium = await owed({ ...sleeper, limits: { timeoutMs: 10_001 } }, { amount: "5000" });
   await stop();
@@ -154,7 +154,7 @@ export default async function fair(test, world) {
   await test("what the settings have no more is owed, and said to be", async () => {
     await start("[site]\nruntimes = node\n[tier:medium]\ntimeout_ms = 10000\n[tier:large]\ntimeout_ms = 10000\n");
     assertRefused(await send(await request(sleeper)), "RUNTIME_UNSUPPORTED");
-    const { result, ...moved } = await world.moved(small.payer, () => send(small));
+    const { result, ...moved } = await world.moved(small.payer, () => waking(stack.pid, 7.875, () => send(small)));
     assert.deepEqual(moved, { payer: 0n, seller: 0n });
     assert.equal(result.json.stdout, "slept\n", "a runtime that the site sells no more runs what it sold");
     for (let time = 0; time < 5; time++) {
@@ -163,7 +163,7 @@ export default async function fair(test, world) {
     assert.equal((await listPayments({ folder }, "owed")).length, 1);
     await stop();
     await start("verify_rate = 1\nbody_bytes = 32M\n");
-    assert.equal((await send(medium)).json.stdout, "slept\n");
+    assert.equal((await waking(stack.pid, 7.875, () => send(medium))).json.stdout, "slept\n");
   });
 
   // ---- keys that hold nothing
@@ -267,15 +267,15 @@ export default async function fair(test, world) {
 
   await test("who waits for his own run with large bodies, without paying for them, leaves room for others' bodies", async () => {
     const key = { "Idempotency-Key": randomBytes(24).toString("hex") };
-    const made = await request({ ...sleeper, source: sleeper.source.replace("1.875", "4.125") }, { payer: small.payer });
+    const made = await request({ ...sleeper, source: sleeper.source.replace("7.875", "8.125") }, { payer: small.payer });
     const run = send({ ...made, headers: { ...made.headers, ...key } });
-    await until("the program runs", () => processes().some(({ command }) => command.includes("sleep 4.125")), { everyMs: 5 });
+    await until("the program runs", () => findSleep(stack.pid, 8.125), { everyMs: 5 });
     const large = Buffer.alloc(8 << 20, " ");
     const codes = [];
     const twins = Array.from({ length: 4 }, async () => codes.push((await send({ body: large, headers: key })).status));
     await until("half of the budget is left", () => codes.length === 2, { everyMs: 5 });
     assert.equal((await send({ body: large })).status, 402, "another's body of that size is read");
-    await Promise.all(twins);
+    await waking(stack.pid, 8.125, () => Promise.all([run, ...twins]));
     assert.deepEqual(codes, [503, 503, 402, 402]);
     assert.equal((await run).json.stdout, "slept\n");
   });
