@@ -386,17 +386,51 @@ number_taken(void **state)
 	close_soon(a);
 }
 
+/* What a child says through a pipe once it is in its group: before that, a
+ * sweep does not find it. */
+struct word {
+	int fd[2];
+};
+
+static void
+word_open(struct word *w)
+{
+	assert_int_equal(pipe(w->fd), 0);
+}
+
+static int
+word_give_and_wait(void *arg)
+{
+	const struct word *w = arg;
+
+	if (write(w->fd[1], "x", 1) != 1)
+		return 97;
+	pause();
+	return 98;
+}
+
+static void
+word_await(struct word *w)
+{
+	char c;
+
+	close(w->fd[1]);
+	assert_int_equal(read(w->fd[0], &c, 1), 1);
+	close(w->fd[0]);
+}
+
 static void
 what_an_earlier_life_left(void **state)
 {
 	struct cgroup *g, *again;
-	size_t len = MIB;
+	struct word in;
 	pid_t pid;
 
 	(void)state;
 	assert_int_equal(cgroup_open(&g, kind, name, 9), ST_OK);
-	pid = start_in(g, touch_and_wait, &len);
-	usleep(20000);
+	word_open(&in);
+	pid = start_in(g, word_give_and_wait, &in);
+	word_await(&in);
 	cgroup_sweep(kind, name);
 	assert_int_equal(status_of(pid), SIGKILL);
 	assert_int_equal(cgroup_open(&again, kind, name, 9), ST_OK);
@@ -410,17 +444,20 @@ sleeper_of(const char *instance)
 {
 	struct fault f = { 0 };
 	struct cgroup *g;
-	pid_t pid = fork();
+	struct word in;
+	pid_t pid;
 
+	word_open(&in);
+	pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0) {
 		if (cgroup_prepare(kind, instance, 0, 0, &f) != ST_OK ||
 		    cgroup_open(&g, kind, instance, 0) != ST_OK ||
 		    cgroup_enter(g) < 0)
 			_exit(99);
-		pause();
-		_exit(98);
+		_exit(word_give_and_wait(&in));
 	}
+	word_await(&in);
 	return pid;
 }
 
@@ -439,25 +476,23 @@ is_there(const char *instance, const char *file)
 static void
 instances_of_the_dead(void **state)
 {
-	char dead[32], alive[32], other[32];
+	char stem[32], dead[64], alive[64], other[64];
 	pid_t gone = fork(), in_dead, in_alive;
 
 	(void)state;
 	if (gone == 0)
 		_exit(0);
 	assert_int_equal(status_of(gone), 0);
-	(void)snprintf(dead, sizeof(dead), "t-dead-%d", (int)gone);
-	(void)snprintf(alive, sizeof(alive), "t-dead-%d", (int)getpid());
-	(void)snprintf(other, sizeof(other), "t-dead-%dx", (int)gone);
+	/* Ours alone: this test may run twice at the same time. */
+	(void)snprintf(stem, sizeof(stem), "t-dead-%d-", (int)getpid());
+	(void)snprintf(dead, sizeof(dead), "%s%d", stem, (int)gone);
+	(void)snprintf(alive, sizeof(alive), "%s%d", stem, (int)getpid());
+	(void)snprintf(other, sizeof(other), "%s%dx", stem, (int)gone);
 	in_dead = sleeper_of(dead);
 	in_alive = sleeper_of(alive);
 	assert_int_equal(
 	    cgroup_prepare(kind, other, 0, 0, &(struct fault){ 0 }), ST_OK);
-	for (int i = 0; i < 2000 && (!is_there(dead, "run-0/cgroup.procs") ||
-					!is_there(alive, "run-0/cgroup.procs"));
-	     i++)
-		usleep(5000);
-	cgroup_sweep_dead(kind, "t-dead-");
+	cgroup_sweep_dead(kind, stem);
 	assert_true(WIFSIGNALED(status_of(in_dead)));
 	assert_false(is_there(dead, "."));
 	assert_true(is_there(alive, "run-0"));

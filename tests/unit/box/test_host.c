@@ -1,5 +1,6 @@
 #include "box/host.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <setjmp.h>
@@ -552,8 +553,11 @@ killed_checks(void **state)
 		assert_int_equal(waitpid(pid[i], NULL, 0), pid[i]);
 	}
 	assert_true(check(&c));
-	for (unsigned i = 0; i < KILLS; i++)
-		assert_false(has_group(pid[i]));
+	/* A number that is another's by now may not be taken for dead. */
+	for (unsigned i = 0; i < KILLS; i++) {
+		if (kill(pid[i], 0) < 0 && errno == ESRCH)
+			assert_false(has_group(pid[i]));
+	}
 }
 
 int

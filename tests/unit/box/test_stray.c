@@ -23,9 +23,12 @@
 #include "box/spawn.h"
 
 #define BWRAP "/usr/bin/bwrap"
-/* Nobody else's, so that the numbers are right whatever else runs. */
-#define USER 64321
 #define SOON_MS 10000
+
+/* Nobody else's, so that the numbers are right whatever else runs, were it this
+ * test once more: our process number is added. */
+#define USER_BASE 100000
+static uid_t user;
 
 /* A bubblewrap that holds its child before it lets it go on. */
 struct held {
@@ -38,8 +41,8 @@ struct held {
 static void
 become_user(void)
 {
-	if (setgroups(0, NULL) < 0 || setresgid(USER, USER, USER) < 0 ||
-	    setresuid(USER, USER, USER) < 0)
+	if (setgroups(0, NULL) < 0 || setresgid(user, user, user) < 0 ||
+	    setresuid(user, user, user) < 0)
 		_exit(120);
 }
 
@@ -96,13 +99,13 @@ without_a_monitor(void **state)
 	(void)state;
 	assert_int_equal(kill(h.monitor, SIGKILL), 0);
 	assert_int_equal(waitpid(h.monitor, &status, 0), h.monitor);
-	assert_int_equal(stray_sweep(BWRAP, USER + 1), 0);
-	assert_int_equal(stray_sweep("/usr/bin/bwra", USER), 0);
+	assert_int_equal(stray_sweep(BWRAP, USER_BASE - 1), 0);
+	assert_int_equal(stray_sweep("/usr/bin/bwra", user), 0);
 	assert_true(io_alive(h.child_fd));
-	assert_int_equal(stray_sweep(BWRAP, USER), 1);
+	assert_int_equal(stray_sweep(BWRAP, user), 1);
 	assert_int_equal(
 	    io_wait(h.child_fd, POLLIN, io_now_ms() + SOON_MS), ST_OK);
-	assert_int_equal(stray_sweep(BWRAP, USER), 0);
+	assert_int_equal(stray_sweep(BWRAP, user), 0);
 	release(&h);
 }
 
@@ -112,7 +115,7 @@ with_a_monitor(void **state)
 	struct held h = hold();
 
 	(void)state;
-	assert_int_equal(stray_sweep(BWRAP, USER), 0);
+	assert_int_equal(stray_sweep(BWRAP, user), 0);
 	assert_true(io_alive(h.child_fd));
 	assert_int_equal(kill(h.child, SIGKILL), 0);
 	assert_int_equal(
@@ -186,5 +189,6 @@ main(void)
 		cmocka_unit_test(the_status_is_heard),
 	};
 
+	user = USER_BASE + (uid_t)getpid();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
