@@ -21,8 +21,10 @@
 
 /* Most processes that are killed in one pass; more than a run may have. */
 #define KILL_AT_ONCE 128
-/* How long what is left of an earlier life may take to die. */
+/* How long what is left of an earlier life may take to die, and how often it is
+ * looked at all the same where this process itself was held up meanwhile. */
 #define CLEAR_MS 2000
+#define CLEAR_LOOKS 100
 
 /*
  * A group is one folder in v2 and one in each hierarchy in v1. Its folders
@@ -119,6 +121,7 @@ clear_one(enum cgroup_kind kind, int parent, const char *name)
 	    openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	const struct timespec nap = { .tv_nsec = 2000000 };
 	int64_t deadline = io_now_ms() + CLEAR_MS;
+	int looks = 0;
 
 	if (dir < 0)
 		return errno == ENOENT;
@@ -128,7 +131,7 @@ clear_one(enum cgroup_kind kind, int parent, const char *name)
 			return true;
 		kill_dir(kind, dir);
 		(void)nanosleep(&nap, NULL);
-	} while (io_now_ms() < deadline);
+	} while (++looks < CLEAR_LOOKS || io_now_ms() < deadline);
 	log_warn("cgroup %s: tasks in it do not die", name);
 	return false;
 }

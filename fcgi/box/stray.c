@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -13,6 +14,7 @@
 
 #include "base/log.h"
 #include "base/own.h"
+#include "base/status.h"
 
 #define NAME_MAX_LEN 15 /* of a process: TASK_COMM_LEN */
 
@@ -43,18 +45,10 @@ field(char *out, size_t size, const char *text, const char *key)
 }
 
 static bool
-look(struct process *out, pid_t pid)
+parse(struct process *out, const char *text)
 {
-	char path[32], text[4096], value[128], *last;
-	OWN_FD int fd = -1;
-	ssize_t n;
+	char value[128], *last;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (n <= 0)
-		return false;
-	text[n] = '\0';
 	if (!field(out->name, sizeof(out->name), text, "Name:\t") ||
 	    !field(value, sizeof(value), text, "\nPPid:\t"))
 		return false;
@@ -73,14 +67,40 @@ look(struct process *out, pid_t pid)
 	return true;
 }
 
+/* ST_NOT_FOUND: it is no more, or not ours to see (which /proc may tell with
+ * any of these). All else, a lack of descriptors above all, says nothing. */
+static enum status
+look(struct process *out, pid_t pid)
+{
+	char path[32], text[4096];
+	OWN_FD int fd = -1;
+	ssize_t n;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (n < 0)
+		return errno == ENOENT || errno == ESRCH || errno == EACCES ||
+			       errno == EPERM
+			   ? ST_NOT_FOUND
+			   : ST_IO;
+	text[n] = '\0';
+	return parse(out, text) ? ST_OK : ST_FORMAT;
+}
+
+/* One whose monitor cannot be looked at may have one, and is left alone. */
 static bool
 is_stray(pid_t pid, const char *name, uid_t uid)
 {
 	struct process child, parent;
+	enum status st = look(&child, pid);
 
-	return look(&child, pid) && !child.dead && child.uid == uid &&
-	       child.first && strcmp(child.name, name) == 0 &&
-	       (!look(&parent, child.parent) || strcmp(parent.name, name) != 0);
+	if (st != ST_OK || child.dead || child.uid != uid || !child.first ||
+	    strcmp(child.name, name) != 0)
+		return false;
+	st = look(&parent, child.parent);
+	return st == ST_NOT_FOUND ||
+	       (st == ST_OK && strcmp(parent.name, name) != 0);
 }
 
 static bool

@@ -2,6 +2,7 @@
  * who can be any user. */
 #include "box/stray.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <poll.h>
@@ -30,6 +31,45 @@
 #define USER_BASE 100000
 static uid_t user;
 
+/* Stands before libc's: the file unseen cannot be opened. */
+static char unseen[32];
+static int unseen_errno, unseen_count;
+
+int
+open(const char *path, int flags, ...)
+{
+	va_list ap;
+	int mode;
+
+	if (unseen[0] != '\0' && strcmp(path, unseen) == 0) {
+		unseen_count++;
+		errno = unseen_errno;
+		return -1;
+	}
+	va_start(ap, flags);
+	mode = (flags & O_CREAT) != 0 ? va_arg(ap, int) : 0;
+	va_end(ap);
+	return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+
+static pid_t
+parent_of(pid_t pid)
+{
+	char path[32], line[256];
+	pid_t parent = 0;
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	while (parent == 0 && fgets(line, sizeof(line), f) != NULL) {
+		if (strncmp(line, "PPid:\t", 6) == 0)
+			parent = (pid_t)strtol(line + 6, NULL, 10);
+	}
+	fclose(f);
+	return parent;
+}
+
 /* A bubblewrap that holds its child before it lets it go on. */
 struct held {
 	pid_t monitor;
@@ -53,6 +93,7 @@ hold(void)
 	char info_at[12], go_at[12], text[512] = "", *at;
 	struct held h;
 	int info[2], go[2];
+	ssize_t n;
 
 	assert_int_equal(pipe(info), 0);
 	assert_int_equal(pipe(go), 0);
@@ -72,7 +113,12 @@ hold(void)
 	}
 	close(info[1]);
 	close(go[0]);
-	assert_true(read(info[0], text, sizeof(text) - 1) > 0);
+	/* All of it: it comes in pieces, and a bubblewrap that cannot write
+	 * the last one dies of it. */
+	for (size_t len = 0; strchr(text, '}') == NULL; len += (size_t)n) {
+		n = read(info[0], text + len, sizeof(text) - 1 - len);
+		assert_true(n > 0);
+	}
 	close(info[0]);
 	at = strstr(text, key);
 	assert_non_null(at);
@@ -122,6 +168,38 @@ with_a_monitor(void **state)
 	    io_wait(h.child_fd, POLLIN, io_now_ms() + SOON_MS), ST_OK);
 	release(&h);
 	assert_int_equal(waitpid(h.monitor, NULL, 0), h.monitor);
+}
+
+/* Its monitor lives, and cannot be looked at for now. */
+static void
+with_a_monitor_unseen(void **state)
+{
+	static const int lacks[] = { EMFILE, ENFILE, ENOMEM, EIO };
+	struct held h = hold();
+	int status;
+
+	(void)state;
+	(void)snprintf(
+	    unseen, sizeof(unseen), "/proc/%d/status", (int)h.monitor);
+	for (size_t i = 0; i < sizeof(lacks) / sizeof(lacks[0]); i++) {
+		unseen_errno = lacks[i];
+		unseen_count = 0;
+		assert_int_equal(stray_sweep(BWRAP, user), 0);
+		assert_true(unseen_count > 0);
+		assert_true(io_alive(h.child_fd));
+	}
+	unseen[0] = '\0';
+	assert_int_equal(kill(h.monitor, SIGKILL), 0);
+	assert_int_equal(waitpid(h.monitor, &status, 0), h.monitor);
+	/* A parent that is hidden from us is no monitor. */
+	(void)snprintf(
+	    unseen, sizeof(unseen), "/proc/%d/status", (int)parent_of(h.child));
+	unseen_errno = EPERM;
+	assert_int_equal(stray_sweep(BWRAP, user), 1);
+	unseen[0] = '\0';
+	assert_int_equal(
+	    io_wait(h.child_fd, POLLIN, io_now_ms() + SOON_MS), ST_OK);
+	release(&h);
 }
 
 /* bubblewrap, whose status nobody reads any more: its exit status. */
@@ -185,6 +263,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(without_a_monitor),
 		cmocka_unit_test(with_a_monitor),
+		cmocka_unit_test(with_a_monitor_unseen),
 		cmocka_unit_test(a_starter_that_is_gone),
 		cmocka_unit_test(the_status_is_heard),
 	};
