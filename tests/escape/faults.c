@@ -17,6 +17,7 @@
  */
 #include "unit/box/boxer_fixture.h"
 
+#include <mntent.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -393,18 +394,71 @@ take(struct case_file *c)
 		aside[n_aside++] = c;
 }
 
+/* Is path the folder, or in it? */
+static bool
+is_in(const char *path, const char *folder_path)
+{
+	char *real = realpath(path, NULL);
+	size_t len = strlen(folder_path);
+	bool yes;
+
+	yes = real != NULL && strncmp(real, folder_path, len) == 0 &&
+	      (real[len] == '/' || real[len] == '\0');
+	free(real);
+	return yes;
+}
+
+/* Is what the suite itself reads on this mount? */
+static bool
+is_needed(const char *mounted, int argc, char **argv)
+{
+	const char *init = getenv("TOLLBOX_TEST_INIT");
+	bool yes = is_in(".", mounted) || is_in("/proc/self/exe", mounted) ||
+		   (init != NULL && is_in(init, mounted));
+
+	for (int i = optind; i < argc && !yes; i++)
+		yes = is_in(argv[i], mounted);
+	return yes;
+}
+
+/* Take what others mounted below /tmp out of our view: it would be kept from
+ * them for as long as we run, after they unmounted it. */
+static void
+let_go_of_others(int argc, char **argv)
+{
+	static char mounted[1000][PATH_MAX];
+	FILE *f = setmntent("/proc/self/mounts", "r");
+	struct mntent *m;
+	size_t n = 0;
+
+	while (f != NULL && n < 1000 && (m = getmntent(f)) != NULL) {
+		if (strncmp(m->mnt_dir, "/tmp/", 5) == 0)
+			(void)snprintf(
+			    mounted[n++], PATH_MAX, "%s", m->mnt_dir);
+	}
+	if (f != NULL)
+		(void)endmntent(f);
+	/* The last first. What went away by itself is no matter. */
+	while (n > 0) {
+		n--;
+		if (!is_needed(mounted[n], argc, argv))
+			(void)umount2(mounted[n], MNT_DETACH | UMOUNT_NOFOLLOW);
+	}
+}
+
 /* What others on this host mount, or leave in /dev/shm, is none of our leaks:
  * what the service could leave there, it leaves in our own view. */
 static void
-apart(void)
+apart(int argc, char **argv)
 {
-	if (unshare(CLONE_NEWNS) == 0 &&
-	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+	if (unshare(CLONE_NEWNS) < 0 ||
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
 	    mount("tmpfs", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV,
-		"mode=1777") == 0)
-		return;
-	perror("faults: a view of our own on the host's mounts");
-	exit(2);
+		"mode=1777") < 0) {
+		perror("faults: a view of our own on the host's mounts");
+		exit(2);
+	}
+	let_go_of_others(argc, argv);
 }
 
 int
@@ -414,7 +468,7 @@ main(int argc, char **argv)
 	const char *runtimes;
 
 	options(argc, argv);
-	apart();
+	apart(argc, argv);
 	runtimes = argv[optind++];
 	for (; optind < argc && n_cases + n_aside < CASES; optind++)
 		take(case_read(argv[optind]));
