@@ -13,7 +13,8 @@
  *	want END KEY=VALUE...	END: ok error signal timeout memory output
  *				network denial, several with |
  *				exit=N signal=N ms<N cpu<N cpu>N (ms; the first
-				is stretched by the host's load)
+ *				is stretched by the host's load, and a program
+ *				that was only too slow is run again)
  *				bytes=N of stdout; distinct: no two runs of a
  *				repeat print the same; let-go: the kernel has
  *				no more namespaces after a repeat than before
