@@ -260,13 +260,14 @@ asset_decimals = 6
       assert.equal(two.stats().settle.calls, 1);
       // Sent to the second, and lost there: only the second is asked again.
       const lost = await pay(first, payer);
-      two.set({ settle: { mode: "reset-before", times: 1 } });
+      two.set({ settle: "reset-before" });
       assertRefusedOneOf(await several.send({ body, headers: lost }), [INDETERMINATE]);
       Object.assign(one, await startFaults({ upstream: info.facilitatorUrl, port }));
-      const { calls } = two.stats().settle;
+      two.reset();
       const found = await several.send({ body, headers: lost });
       assert.equal(found.status, 200, found.text);
-      assert.equal(two.stats().settle.calls, calls + 1);
+      // For this request, or before it by the service itself.
+      assert.equal(two.stats().settle.calls, 1);
       assert.equal(one.stats().settle.calls, 0);
       assert.equal((await world.held(payer.address)) - before, -2000n);
     } finally {
@@ -287,7 +288,9 @@ asset_decimals = 6
   const url = `http://127.0.0.1:${port}`;
   const settings = { ...siteSettings(info), TOLLBOX_FACILITATOR_URL: url };
   let only;
-  const lone = await start("lone", "[facilitator:default]\nrefresh_s = 1\ntimeout_ms = 3000\n", settings);
+  // With a chain to read, the service asks by itself only what the chain tells: tests can count calls.
+  const chain = `[chain:default]\nrpc_url = ${info.rpcUrl}\nconfirmations = 1\n`;
+  const lone = await start("lone", `[facilitator:default]\nrefresh_s = 1\ntimeout_ms = 3000\n${chain}`, settings);
   const unpaid = () => lone.send({ body });
   const sells = () => until("it is offered", async () => (await unpaid()).status === 402);
 
@@ -326,17 +329,17 @@ asset_decimals = 6
       tried.push(await world.payment({ payer }));
       assertRefusedOneOf(await lone.send({ body, headers: tried[i] }), [INDETERMINATE]);
     }
+    // Who asks now gets no answer.
+    only.set({ settle: "hang-before" });
     const { calls } = only.stats().settle;
     const fresh = await world.payment({ payer });
-    const begin = performance.now();
     assertRefused(await lone.send({ body, headers: fresh }), UNAVAILABLE);
     assertRefused(await lone.send({ body, headers: tried[0] }), UNAVAILABLE);
-    assert.ok(performance.now() - begin < 1500, "it did not wait");
     assert.equal(only.stats().settle.calls, calls, "the facilitator was not asked");
     assert.equal((await unpaid()).status, 402, "the offer stays");
     assert.match(lone.log(), /facilitator default: is down/);
     only.reset();
-    await until("the circuit is closed", () => /facilitator default: is back/.test(lone.log()), { withinMs: 20_000 });
+    await until("the circuit is closed", () => /facilitator default: is back/.test(lone.log()), { withinMs: 60_000 });
     // Nothing was claimed: it may still buy something else.
     const answer = await lone.send({ body: JSON.stringify({ ...HELLO, stdin: "x" }), headers: fresh });
     assert.equal(answer.status, 200, answer.text);

@@ -5,7 +5,8 @@
 //   GET  /__stats  per endpoint {calls, forwarded, faulted, active, maxActive, distinct}
 //   GET  /__last   per endpoint the last request: {headers, body}
 // MODE is a name of fault-modes.mjs or {"mode": name, …options}. Options of every mode: ms (wait before the answer, after
-// the real facilitator was asked), times (that many calls, then none), forward (true or false, against the mode's habit).
+// the real facilitator was asked), times (that many calls, then none), forward (true or false, against the mode's habit), of
+// (only calls whose body holds that text; all others get the truth, and use nothing up).
 // In this process there is hold() too: answers that come when the caller says so, and not after some time.
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -60,7 +61,7 @@ export async function startFaults({ upstream, port = 0 }) {
 
   const stats = () => Object.fromEntries(ENDPOINTS.map((endpoint) => [endpoint, counters[endpoint].report()]));
 
-  // `times` counts calls, not answers: the choice is made, and used up, when the call comes in.
+  // `times` counts calls, not answers: the choice is made, and used up, when the call comes in; with `of`, when its body is there.
   function takeMode(endpoint) {
     const options = modes[endpoint];
     if (options.times !== undefined) {
@@ -70,7 +71,7 @@ export async function startFaults({ upstream, port = 0 }) {
   }
 
   async function proxy(endpoint, request, response) {
-    const options = takeMode(endpoint);
+    let options = modes[endpoint].of === undefined ? takeMode(endpoint) : null;
     const counter = counters[endpoint];
     counter.begin();
     response.once("close", () => counter.end());
@@ -80,6 +81,7 @@ export async function startFaults({ upstream, port = 0 }) {
       sendJson(response, 413, { error: "body too long" });
       return;
     }
+    options ??= body.includes(modes[endpoint].of ?? "") ? takeMode(endpoint) : NONE;
     const digest = createHash("sha256").update(body).digest("base64");
     counter.ask(digest, options.mode);
     last[endpoint] = { headers: request.headers, body: body.toString("utf8") };

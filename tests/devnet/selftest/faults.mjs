@@ -228,6 +228,15 @@ export async function testFaults(market) {
     assert.equal(faults.stats().verify.faulted, 2);
   });
 
+  await check("a fault can be meant for one body, and waits for it", async () => {
+    await setFault({ settle: { mode: "refuse", of: "no such nonce", times: 1 } });
+    assert.equal((await settle()).paid, true);
+    assert.equal(faults.stats().settle.faulted, 0);
+    await setFault({ settle: { mode: "refuse", of: payer.address, times: 1 } });
+    assert.deepEqual([(await settle()).paid, (await settle()).paid], [false, true]);
+    assert.equal(faults.stats().settle.faulted, 1);
+  });
+
   await check("an unknown mode or endpoint is refused and changes nothing", async () => {
     await setFault({ settle: "stub" });
     for (const wanted of [{ settle: "nonsense" }, { nonsense: "stub" }, { verify: "refuse", settle: { mode: "x" } }]) {
