@@ -30,7 +30,7 @@ export function createRunner() {
 }
 
 /** Calls `ask` until it gives something true, or throws after `withinMs`. */
-export async function until(what, ask, { withinMs = 10_000, everyMs = 50 } = {}) {
+export async function until(what, ask, { withinMs = 60_000, everyMs = 50 } = {}) {
   const deadline = performance.now() + withinMs;
   for (;;) {
     const answer = await ask();
