@@ -346,14 +346,15 @@ fds_of(pid_t pid)
 	return n;
 }
 
-/* Wait until nothing is left of any run. */
+/* Wait until nothing is left of any run. No program of the tests ends in that
+ * time by itself. */
 static inline void
 await_quiet(const struct server *s)
 {
 	struct wire_state ws;
 	bool quiet = false;
 
-	for (int i = 0; i < 300 && !quiet; i++) {
+	for (int i = 0; i < 3000 && !quiet; i++) {
 		usleep(10000);
 		quiet = groups_left(s) == 0 && children_of(s->pid) == 0;
 	}
@@ -374,8 +375,9 @@ struct outcome {
 	bool started;
 	struct buf out;
 	struct buf err;
-	int64_t ms;  /* from the job to the result */
-	int slow_ms; /* what this reader takes for a chunk */
+	size_t heard; /* bytes of both, for other threads to ask */
+	int64_t ms;   /* from the job to the result */
+	int slow_ms;  /* what this reader takes for a chunk */
 };
 
 static inline void
@@ -392,6 +394,7 @@ on_chunk(void *ctx, int stream, const uint8_t *data, size_t len)
 	if (o->slow_ms > 0)
 		usleep((useconds_t)o->slow_ms * 1000);
 	buf_add(stream == 1 ? &o->out : &o->err, data, len);
+	__atomic_add_fetch(&o->heard, len, __ATOMIC_SEQ_CST);
 }
 
 static inline struct job
@@ -422,6 +425,7 @@ run_job(struct outcome *o, const struct server *s, const struct job *j)
 	buf_init(&o->out, 64 * MIB);
 	buf_init(&o->err, 64 * MIB);
 	o->started = false;
+	__atomic_store_n(&o->heard, 0, __ATOMIC_SEQ_CST);
 	memset(&o->f, 0, sizeof(o->f));
 	memset(&o->r, 0, sizeof(o->r));
 	o->st = client_reserve(&slot, s->client, j, 30000, &o->f);

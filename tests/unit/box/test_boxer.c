@@ -95,14 +95,14 @@ a_child_holds_the_output(void **state)
 	struct outcome o = { 0 };
 
 	(void)state;
-	run_source(&o, &server, "bash", "sleep 30 & echo done", NULL);
+	run_source(&o, &server, "bash", "sleep 300 & echo done", NULL);
 	check_end(&o, ST_OK, 0, 0);
 	assert_string_equal(buf_cstr(&o.out), "done\n");
-	assert_true(o.ms < 2000);
+	assert_true(o.ms < 8000);
 	run_source(&o, &server, "bash",
 	    "(while :; do echo x; sleep 0.1; done) & exit 0", NULL);
 	check_end(&o, ST_OK, 0, 0);
-	assert_true(o.ms < 2000);
+	assert_true(o.ms < 8000);
 	outcome_free(&o);
 	await_quiet(&server);
 }
@@ -148,10 +148,11 @@ a_sleeper(void **state)
 	check_end(&o, ST_SANDBOX_TIMEOUT, -1, 0);
 	/* What came before the kill is kept (fault 28). */
 	assert_string_equal(buf_cstr(&o.out), "a\n");
-	assert_true(o.r.duration_us > 400000 && o.r.duration_us < 700000);
+	/* Not before the limit, and far from the program's own end. */
+	assert_true(o.r.duration_us > 400000 && o.r.duration_us < 8000000);
 	assert_true(o.r.cpu_us < 300000);
 	assert_non_null(strstr(o.r.text, "time limit of 400 ms"));
-	assert_true(o.ms < 1500);
+	assert_true(o.ms < 10000);
 	run_source(&o, &server, "node", "setTimeout(()=>{}, 60000)", &l);
 	check_end(&o, ST_SANDBOX_TIMEOUT, -1, 0);
 	outcome_free(&o);
@@ -218,11 +219,11 @@ exactly_the_output(void **state)
 	/* One write across the limit is cut in the middle (fault 30). */
 	l.output_bytes = 4096;
 	run_source(&o, &server, "python3",
-	    "import os, time\nos.write(1, b'y' * 10000)\ntime.sleep(9)\n", &l);
+	    "import os, time\nos.write(1, b'y' * 10000)\ntime.sleep(60)\n", &l);
 	check_end(&o, ST_EXECUTION_OUTPUT_LIMIT_EXCEEDED, -1, 0);
 	assert_int_equal(o.out.len, 4096);
 	assert_true(o.r.lost[0] == 10000 - 4096 && o.r.lost[1] == 0);
-	assert_true(o.ms < 2000);
+	assert_true(o.ms < 8000);
 	outcome_free(&o);
 }
 
@@ -252,7 +253,7 @@ floods(void **state)
 	run_source(&o, &server, "bash", "yes", NULL);
 	check_end(&o, ST_EXECUTION_OUTPUT_LIMIT_EXCEEDED, -1, 0);
 	assert_int_equal(o.out.len, MIB);
-	assert_true(o.ms < 3000);
+	assert_true(o.ms < 8000);
 	/* Which of the two floods is first is chance; the words before are
 	 * not. */
 	run_source(&o, &server, "bash", "echo; echo >&2; yes & yes >&2", NULL);
@@ -359,22 +360,22 @@ memory_bombs(void **state)
 		"l = []\nwhile True: l.append(bytearray(1 << 20))\n",
 		/* shared mappings, memfds, the sum over children */
 		"import mmap, time\nm = mmap.mmap(-1, 300 << 20)\n"
-		"for i in range(0, len(m), 4096): m[i] = 1\ntime.sleep(5)\n",
+		"for i in range(0, len(m), 4096): m[i] = 1\ntime.sleep(60)\n",
 		"import os, time\n"
 		"f = os.memfd_create('x')\n"
 		"g = os.memfd_create('y')\n"
 		"for i in range(100):\n"
 		"    os.write(f, b'x' * (1 << 20))\n"
 		"    os.write(g, b'x' * (1 << 20))\n"
-		"time.sleep(5)\n",
+		"time.sleep(60)\n",
 		"import os, time\n"
 		"for i in range(8):\n"
 		"    if os.fork() == 0:\n"
 		"        b = bytearray(20 << 20)\n"
 		"        for i in range(0, len(b), 4096): b[i] = 1\n"
-		"        time.sleep(5)\n"
+		"        time.sleep(60)\n"
 		"        os._exit(0)\n"
-		"time.sleep(5)\n",
+		"time.sleep(60)\n",
 	};
 	struct limits l = usual;
 	struct outcome o = { 0 };
@@ -386,7 +387,7 @@ memory_bombs(void **state)
 		run_source(&o, &server, "python3", bombs[i], &l);
 		check_end(&o, ST_EXECUTION_MEMORY_LIMIT_EXCEEDED, -1, 0);
 		assert_non_null(strstr(o.r.text, "67108864"));
-		assert_true(o.ms < 4000);
+		assert_true(o.ms < 9000);
 	}
 	run_source(&o, &server, "node",
 	    "const a=[]; for(;;) a.push(new Array(1e6).fill(1));", &l);
@@ -480,7 +481,7 @@ fork_bombs(void **state)
 	l.timeout_ms = 1500;
 	run_source(&o, &server, "bash", ":(){ :|:& };:\nsleep 60", &l);
 	assert_int_equal(o.st, ST_OK);
-	assert_true(o.ms < 4000);
+	assert_true(o.ms < 10000);
 	run_source(&o, &server, "python3",
 	    "import os, time\n"
 	    "while True:\n"
@@ -488,7 +489,7 @@ fork_bombs(void **state)
 	    "    except OSError: time.sleep(0.01)\n",
 	    &l);
 	check_end(&o, ST_SANDBOX_TIMEOUT, -1, 0);
-	assert_true(o.ms < 4000);
+	assert_true(o.ms < 10000);
 	assert_int_equal(programs_left(&server), 0);
 	/* The next one is served as ever. */
 	run_source(&o, &server, "bash", "echo ok", NULL);

@@ -52,6 +52,18 @@ join_behind(struct behind *b)
 	assert_int_equal(pthread_join(b->thread, NULL), 0);
 }
 
+/* Wait until so much of its output has come. */
+static void
+await_heard(struct behind *b, size_t len)
+{
+	for (int i = 0; i < 3000; i++) {
+		if (__atomic_load_n(&b->o.heard, __ATOMIC_SEQ_CST) >= len)
+			return;
+		usleep(10000);
+	}
+	fail_msg("%zu bytes never came", len);
+}
+
 /* Ask until n runs are running. */
 static struct wire_state
 await_running(struct server *s, unsigned n)
@@ -105,7 +117,8 @@ slots_are_counted(void **state)
 	before = io_now_ms();
 	assert_int_equal(reserve(&c, &s, NULL, 200), ST_SERVICE_BUSY);
 	assert_null(c);
-	assert_true(io_now_ms() - before >= 200 && io_now_ms() - before < 1500);
+	assert_true(
+	    io_now_ms() - before >= 200 && io_now_ms() - before < 10000);
 	assert_int_equal(client_state(s.client, &ws), ST_OK);
 	assert_int_equal(ws.slots, 2);
 	assert_int_equal(ws.queue, 0);
@@ -316,7 +329,7 @@ the_queue_is_bounded(void **state)
 	assert_int_equal(ws.queue, 68);
 	before = io_now_ms();
 	assert_int_equal(reserve(&b, &s, NULL, 60000), ST_SERVICE_BUSY);
-	assert_true(io_now_ms() - before < 2000);
+	assert_true(io_now_ms() - before < 10000);
 	client_release(a);
 	for (int i = 0; i < 68; i++) {
 		join_behind(&waiting[i]);
@@ -353,7 +366,7 @@ one_slow_many_fast(void **state)
 static void
 nothing_is_left(void **state)
 {
-	static const char *const sources[] = { "exit 0", "sleep 30 & exit 0",
+	static const char *const sources[] = { "exit 0", "sleep 300 & exit 0",
 		"kill -9 $$", "yes", "exec 1>&- 2>&-; exit 3" };
 	struct limits l = usual;
 	struct outcome o = { 0 };
@@ -469,15 +482,14 @@ a_sandbox_that_will_not_die(void **state)
 	s.conf = settings;
 	s.conf.max_runs = 1;
 	server_start(&s);
-	start_behind(&a, &s, "echo before; sleep 60", 700);
-	await_running(&s, 1);
-	usleep(100000);
+	start_behind(&a, &s, "echo before; sleep 60", 5000);
+	await_heard(&a, strlen("before\n"));
 	freeze(&s);
 	/* The answer comes all the same, and says what is true. */
 	join_behind(&a);
 	check_end(&a.o, ST_SANDBOX_TIMEOUT, -1, 0);
 	assert_string_equal(buf_cstr(&a.o.out), "before\n");
-	assert_true(a.o.ms < 700 + 250 + 2000 + 1000);
+	assert_true(a.o.ms < 5000 + 250 + 2000 + 10000);
 	/* Its slot is not given to anybody. */
 	assert_int_equal(client_state(s.client, &ws), ST_OK);
 	assert_int_equal(ws.quarantined, 1);
@@ -516,7 +528,8 @@ bubblewrap_fails(void **state)
 			run_source(&o, &s, "bash", "exit 0", NULL);
 			assert_int_equal(o.st, ST_SANDBOX_SETUP_FAILED);
 			assert_false(o.started);
-			assert_true(o.ms < 2000);
+			/* It is not waited for as one that hangs. */
+			assert_true(o.ms < 8000);
 		}
 		await_quiet(&s);
 		server_stop(&s);
@@ -527,7 +540,7 @@ bubblewrap_fails(void **state)
 static void
 bubblewrap_hangs(void **state)
 {
-	static const char text[] = "#!/bin/sh\nsleep 60 & sleep 60\n";
+	static const char text[] = "#!/bin/sh\nsleep 300 & sleep 300\n";
 	struct outcome o = { 0 };
 	struct server s = { .conf = settings };
 	char path[] = "/tmp/test_boxer.XXXXXX";
@@ -544,7 +557,7 @@ bubblewrap_hangs(void **state)
 	run_source(&o, &s, "bash", "exit 0", NULL);
 	assert_int_equal(o.st, ST_SANDBOX_SETUP_FAILED);
 	assert_false(o.started);
-	assert_true(o.ms > 9000 && o.ms < 13000);
+	assert_true(o.ms > 9000 && o.ms < 30000);
 	/* The child that the monitor left behind is gone as well. */
 	await_quiet(&s);
 	server_stop(&s);
@@ -714,7 +727,7 @@ a_second_job(void **state)
 
 	(void)state;
 	start(&s);
-	j = make_job(&s, "bash", "sleep 20");
+	j = make_job(&s, "bash", "sleep 300");
 	assert_int_equal(
 	    job_image(&image, &m.image_len, &m.stdin_at, &j), ST_OK);
 	sock = reserve_raw(&s, &good_ask);
@@ -786,7 +799,7 @@ super_dies(void **state)
 
 	(void)state;
 	start(&s);
-	start_behind(&a, &s, "sleep 30", 60000);
+	start_behind(&a, &s, "sleep 300", 60000);
 	await_running(&s, 1);
 	before = io_now_ms();
 	close(s.life);
@@ -794,7 +807,7 @@ super_dies(void **state)
 	join_behind(&a);
 	assert_int_equal(a.o.st, ST_SANDBOX_UNAVAILABLE);
 	assert_int_equal(server_wait(&s), 0);
-	assert_true(io_now_ms() - before < 3000);
+	assert_true(io_now_ms() - before < 20000);
 	assert_int_equal(groups_left(&s), 0);
 	outcome_free(&a.o);
 	server_clear(&s);
@@ -810,7 +823,7 @@ gate_dies(void **state)
 
 	(void)state;
 	start(&s);
-	j = make_job(&s, "bash", "sleep 30");
+	j = make_job(&s, "bash", "sleep 300");
 	assert_int_equal(
 	    job_image(&image, &m.image_len, &m.stdin_at, &j), ST_OK);
 	sock = reserve_raw(&s, &good_ask);
@@ -856,8 +869,9 @@ boxer_is_killed(void **state)
 		assert_true(a[i].o.started);
 		outcome_free(&a[i].o);
 	}
-	assert_true(io_now_ms() - before < 500);
-	while (programs_left(&s) > 0 && io_now_ms() - before < 1000)
+	assert_true(io_now_ms() - before < 10000);
+	before = io_now_ms();
+	while (programs_left(&s) > 0 && io_now_ms() - before < 10000)
 		usleep(5000);
 	assert_int_equal(programs_left(&s), 0);
 	assert_int_equal(server_wait(&s), -1);

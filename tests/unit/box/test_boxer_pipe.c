@@ -235,7 +235,7 @@ a_held_pipe(void **state)
 	    "import time; time.sleep(60)\n",
 	    SAID_BYTES);
 	b.source = source;
-	b.limits.timeout_ms = 6000;
+	b.limits.timeout_ms = LONG_MS;
 	assert_int_equal(pipe2(go, O_CLOEXEC), 0);
 	b.taken = go[0];
 	(void)alarm(3 * LONG_MS / 1000);

@@ -478,7 +478,7 @@ boxer_goes(void **state)
 		before = io_now_ms();
 		assert_int_equal(run(&p, &h, &r, &f), ST_SANDBOX_UNAVAILABLE);
 		assert_int_equal(f.st, ST_SANDBOX_UNAVAILABLE);
-		assert_true(io_now_ms() - before < 1000);
+		assert_true(io_now_ms() - before < 10000);
 	}
 }
 
@@ -751,7 +751,7 @@ state_is_checked(void **state)
 		before = io_now_ms();
 		assert_int_equal(client_state(c, &got),
 		    i == 0 ? ST_OK : ST_SANDBOX_UNAVAILABLE);
-		assert_true(io_now_ms() - before < 2000);
+		assert_true(io_now_ms() - before < 10000);
 		assert_int_equal(got.queue, i == 0 ? 3 : 0);
 		assert_int_equal(pthread_join(t, NULL), 0);
 	}

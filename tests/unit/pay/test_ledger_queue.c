@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -65,11 +67,13 @@ struct act {
 	bool breaks;	  /* it makes the transaction vanish, as SQLite does
 			   * when a disk is full */
 	bool waits;	  /* it holds the leader until released */
+	size_t place;	  /* of its thread in callers */
 	int calls;
 	enum status st; /* what the caller got */
 };
 
 static int released, waiting, entered;
+static pid_t callers[8]; /* the threads that entered, but for the leader */
 
 /* Until *what is that much; false after 20 seconds. */
 static bool
@@ -131,6 +135,8 @@ act_thread(void *arg)
 {
 	struct act *a = arg;
 
+	if (!a->waits)
+		callers[a->place] = (pid_t)syscall(SYS_gettid);
 	__atomic_add_fetch(&entered, 1, __ATOMIC_SEQ_CST);
 	a->st = ledger_queue_run(a->q, perform, &a);
 	return NULL;
@@ -146,6 +152,54 @@ rows(struct ledger_db *reader, const char *identity)
 	st = ledger_db_row(reader);
 	ledger_db_end(reader);
 	return st == ST_OK ? 1 : 0;
+}
+
+/* How often the thread went to sleep until now, -1 if it does not sleep. */
+static long
+sleeps(pid_t tid)
+{
+	static const char key[] = "voluntary_ctxt_switches:";
+	char path[64], line[256];
+	bool asleep = false;
+	long n = -1;
+	FILE *f;
+
+	(void)snprintf(
+	    path, sizeof(path), "/proc/self/task/%d/status", (int)tid);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f) != NULL) {
+		if (strncmp(line, "State:\tS", 8) == 0)
+			asleep = true;
+		if (strncmp(line, key, sizeof(key) - 1) == 0)
+			n = strtol(line + sizeof(key) - 1, NULL, 10);
+	}
+	(void)fclose(f);
+	return asleep ? n : -1;
+}
+
+/* Until all n callers sleep at once: nobody holds the queue's lock then, so
+ * they are in its list. None has slept anew between two looks. */
+static bool
+await_list(size_t n)
+{
+	long before[8], now;
+	bool same;
+
+	for (size_t k = 0; k < 8; k++)
+		before[k] = -1;
+	for (int i = 0; i < 20000; i++) {
+		same = true;
+		for (size_t k = 0; k < n; k++) {
+			now = sleeps(callers[k]);
+			same = same && now >= 0 && now == before[k];
+			before[k] = now;
+		}
+		if (same)
+			return true;
+		usleep(1000);
+	}
+	return false;
 }
 
 /* Run the acts as one group: the first leads and waits, the others queue up
@@ -165,11 +219,11 @@ run_group(struct fixture *x, struct act *acts, size_t n)
 	assert_true(await(&waiting, 1));
 	for (i = 0; i < n; i++) {
 		acts[i].q = x->q;
+		acts[i].place = i;
 		assert_int_equal(
 		    pthread_create(&threads[i], NULL, act_thread, &acts[i]), 0);
 	}
-	all = await(&entered, (int)n + 1);
-	usleep(100 * 1000); /* from there into the list */
+	all = await(&entered, (int)n + 1) && await_list(n);
 	__atomic_store_n(&released, 1, __ATOMIC_SEQ_CST);
 	assert_int_equal(pthread_join(leader, NULL), 0);
 	for (i = 0; i < n; i++)
