@@ -18,6 +18,8 @@
 #include "base/io.h"
 
 #define W(text) ((char[]){ text })
+/* Longer than any bound here. */
+#define WAIT_MS 60000
 
 static char source[] = "print(1)";
 static char input[] = "input";
@@ -224,7 +226,7 @@ run_job(struct play *p, const struct job *job, struct heard *h,
 	memset(h, 0, sizeof(*h));
 	memset(f, 0, sizeof(*f));
 	start(p);
-	st = client_reserve(&s, p->c, &j, 100, f);
+	st = client_reserve(&s, p->c, &j, WAIT_MS, f);
 	if (st == ST_OK) {
 		client_extras(s, on_extras);
 		st = client_run(s, &j, on_start, on_chunk, h, r, f);
@@ -269,7 +271,7 @@ a_good_run(void **state)
 	/* what the boxer got */
 	assert_string_equal(p.ask.runtime, "python3");
 	assert_string_equal(p.ask.entry, "main.py");
-	assert_int_equal(p.ask.wait_ms, 100);
+	assert_int_equal(p.ask.wait_ms, WAIT_MS);
 	assert_int_equal(p.ask.plain, 1);
 	assert_true(p.ask.limits.memory_bytes == 1 << 26);
 	assert_int_equal(p.job.stdin_len, 5);
