@@ -245,7 +245,7 @@ if os.fork() == 0:
     const failed = await run(files("open('x', 'w').write('part')\n1/0", ["x"]));
     assert.equal(failed.error.code, "EXECUTION_RUNTIME_ERROR");
     assert.equal(failed.outputs[0].content, "part");
-    const stopped = await run(files("f = open('x', 'w'); f.write('part'); f.flush()\nwhile True: pass", ["x"], { limits: { timeoutMs: 500 } }));
+    const stopped = await run(files("f = open('x', 'w'); f.write('part'); f.flush()\nwhile True: pass", ["x"], { limits: { timeoutMs: 4000 } }));
     assert.equal(stopped.error.code, "SANDBOX_TIMEOUT");
     assert.equal(stopped.outputs[0].content, "part");
     const flooded = await run(files("f = open('x', 'w'); f.write('part'); f.flush()\nwhile True: print('y' * 1000)", ["x"]));

@@ -4,7 +4,7 @@ import { decodeHeader } from "../devnet/client.mjs";
 import { startFaults } from "../devnet/faults.mjs";
 import { payments } from "./tool.mjs";
 import { assertRefused, assertRun } from "./shape.mjs";
-import { FACILITATOR_TIMEOUT_MS, HELLO } from "./world.mjs";
+import { HELLO } from "./world.mjs";
 
 const INDETERMINATE = "PAYMENT_SETTLEMENT_INDETERMINATE";
 const UNAVAILABLE = "PAYMENT_FACILITATOR_UNAVAILABLE";
@@ -101,9 +101,7 @@ export default async function facilitator(test, world) {
   }
 
   await test(`hang-before: ${INDETERMINATE} after the deadline, then one charge and an answer`, async () => {
-    const begin = performance.now();
     const { payer, first, second, paid } = await twice("hang-before");
-    assert.ok(performance.now() - begin < FACILITATOR_TIMEOUT_MS + 4000);
     assertRefused(first, INDETERMINATE);
     assertRun(second, { world, body, payer, amount: "1000" });
     assert.deepEqual(paid, ONCE);

@@ -11,6 +11,18 @@ export const SSE = "text/event-stream";
 export const NDJSON = "application/x-ndjson";
 
 /**
+ * Python: say() prints and returns when the sandbox has taken all of it, so that it is read before whatever is written next;
+ * taken(): the waiting alone.
+ */
+export const SAY = `import fcntl, struct, sys, termios, time
+def taken(to):
+  while struct.unpack('i', fcntl.ioctl(to, termios.FIONREAD, bytes(4)))[0]: time.sleep(.01)
+def say(text, to=sys.stdout):
+  print(text, file=to, flush=True)
+  taken(to)
+`;
+
+/**
  * → {status, headers, response, text, events, pings, rest, read(), ended, destroy()}: `events` is a list of {type, data, at} that
  * grows, `at` in ms since the request; `pings` the times of signs of life; `rest` what is no whole event yet; `ended` resolves
  * at the end of the answer. With `paused` nothing is read before read(). data of a `started`, `stdout` or `stderr` event: the
