@@ -297,8 +297,8 @@ asset_decimals = 6
   await test("a facilitator that was never reached: it starts, warns, and asks nobody to pay", async () => {
     assertRefused(await unpaid(), UNAVAILABLE);
     assertRefused(await lone.send({ path: "/quote", body: {} }), UNAVAILABLE);
-    assert.equal((await lone.send({ path: "/health", method: "GET" })).status, 200);
-    assert.match(lone.log(), /facilitator default: what it offers cannot be asked: no connection/);
+    await until("it is healthy", async () => (await lone.send({ path: "/health", method: "GET" })).status === 200);
+    await until("it is logged", () => /facilitator default: what it offers cannot be asked: no connection/.test(lone.log()));
     assert.match(lone.log(), /takes no payment in .* has not said yet what it offers/);
   });
 

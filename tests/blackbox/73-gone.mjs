@@ -18,7 +18,7 @@ const SOLANA = "solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1";
 const FEE_PAYER = "CKPKJWNdJEqa81x7CkZ14BVPiY6y16Sxs7owznqtWYp5";
 // Every run prints something else.
 const body = JSON.stringify({ runtime: "python3", source: "import time\nprint(time.time_ns())" });
-const slow = JSON.stringify({ runtime: "python3", source: "import subprocess, time\nsubprocess.run(['sleep', '2.625'])\nprint(time.time_ns())" });
+const slow = JSON.stringify({ runtime: "python3", source: "import subprocess, time\nsubprocess.run(['sleep', '6.625'])\nprint(time.time_ns())" });
 
 export default async function gone(test, world) {
   const { info } = world;
@@ -157,7 +157,7 @@ asset_decimals = 6
     owed = await of(other, payer, 2);
     const boxer = find(/tollbox boxer|\bboxer$/);
     const lost = pay(owed, slow);
-    await until("it runs", () => find(/sleep 2\.625/));
+    await until("it runs", () => find(/sleep 6\.625/));
     process.kill(boxer.pid, "SIGKILL");
     assert.match((await lost).json.error.message, /stays good/);
     await until("a new boxer", () => (find(/tollbox boxer|\bboxer$/)?.pid ?? boxer.pid) !== boxer.pid);

@@ -70,7 +70,7 @@ export function createAsker(world, base, sites) {
     // A tool's payment is in the message.
     const message = path === "/mcp" && paid ? { ...body, params: { ...body.params, _meta: { ...body.params._meta, "x402/payment": decodeHeader(paid) } } } : body;
     const sent = { base: site ? sites[site] : base, path, method, headers: path === "/mcp" ? own : { ...payment, ...own }, body: message };
-    const answer = request.losses ? await losing(sent, request.losses) : await faulty(sent, request.facilitator);
+    const answer = request.losses ? await losing(sent, request.losses) : request.patient ? await world.patiently(sent) : await faulty(sent, request.facilitator);
     return { answer, body, payer, payment, pay: request.pay };
   }
 

@@ -47,7 +47,7 @@ const greedy = python("x = bytearray(200 << 20)", { limits: { maxMemoryBytes: 64
 const badBytes = python("import os; os.write(1, b'a\\xff\\xe2\\x82b')");
 const extras = python("open('a.txt', 'w').write('x'); open('b.bin', 'wb').write(b'\\xff')\n{'six': 6 * 7}", { evaluate: true, outputs: ["*.txt", "b.bin", "gone"] });
 const keptByKey = paid({ ...HELLO, stdin: "kept" }, {}, { headers: keyed("kept") });
-const health = get("/health");
+const health = get("/health", { patient: true });
 const quoteOfNothing = post("/quote", {});
 const sse = paid(HELLO, {}, { headers: { Accept: "text/event-stream" } });
 const ndjson = paid(HELLO, {}, { headers: { Accept: "application/x-ndjson" } });
@@ -67,7 +67,7 @@ const fullFolder = python("import errno\ntry:\n  open('x', 'wb').write(b'x' * (8
 const initialize = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "test", version: "1" } };
 const toolHello = tool(HELLO, { pay: {} });
 const agentRun = agent402({ code: "print('hi')\n6 * 7" });
-const engineRun = x402engine({ code: "open('outputs/a.csv', 'w').write('1,2\\n')\nprint('hi')\n6 * 7", timeout: 1.5 });
+const engineRun = x402engine({ code: "open('outputs/a.csv', 'w').write('1,2\\n')\nprint('hi')\n6 * 7", timeout: 9.5 });
 const pocketRun = pocket({ code: "print('hi')", language: "py", colour: "red" });
 
 // ---- what comes
@@ -86,7 +86,7 @@ const ROUTES = [
   ["1 POST /api/code-run", "is paid: dialect agent402", post("/api/code-run", {}), price("20000")],
   ["1 POST /api/code/run", "is paid: dialect x402engine", post("/api/code/run", {}), price("5000")],
   ["1 POST /v1/code", "is paid: dialect pocket", post("/v1/code", {}), price("5000")],
-  ["1 GET /v1/health", "{status: \"ok\"}", get("/v1/health"), { members: ["status"], json: { status: "ok" } }],
+  ["1 GET /v1/health", "{status: \"ok\"}", get("/v1/health", { patient: true }), { members: ["status"], json: { status: "ok" } }],
   ["1 GET /v1/version", "{version}", get("/v1/version"), { members: ["version"], json: { version: /./ } }],
   ["1 POST /mcp", "tools/call of execute is paid", tool(HELLO), { json: { result: { isError: true, structuredContent: { accepts: [{ amount: "1000" }] } } } }],
   ["1 GET /health", "liveness, queue depth, pool, memory limit", health, {
@@ -310,7 +310,7 @@ const DIALECTS = [
   ["8 x402engine", "{stdout, stderr, success, exit_code, execution_time_ms, outputs}", engineRun, has(["execution_time_ms", "exit_code", "outputs", "stderr", "stdout", "success"], {
     stdout: "hi\n", success: true, exit_code: 0, execution_time_ms: Number.isInteger, outputs: [{ type: "result", mimeType: "text/plain", data: "42" }, { type: "file", name: "a.csv", mimeType: "text/csv", data: "1,2\n" }],
   })],
-  ["8 x402engine", "timeout in seconds, with fractions; $0.005", engineRun, { receipt: { tier: "x402engine", price: "$0.0050", limits: { timeoutMs: 1500 } } }],
+  ["8 x402engine", "timeout in seconds, with fractions; $0.005", engineRun, { receipt: { tier: "x402engine", price: "$0.0050", limits: { timeoutMs: 9500 } } }],
   ["8 x402engine", "the exception (error)", x402engine({ code: "1 / 0" }), { json: { success: false, exit_code: 1, outputs: [{ type: "error", data: /ZeroDivisionError/ }] } }],
   ["8 x402engine", "bash, by an alias; 128 + N for a signal", x402engine({ code: "kill -9 $$", language: "sh" }), { json: { exit_code: 137 } }],
   ["8 x402engine", "124 for time", x402engine({ code: "sleep 9", language: "bash", timeout: 1 }), { json: { exit_code: 124, success: false } }],
@@ -346,7 +346,8 @@ const MCP = [
   ["9", "requestDigest is that of {arguments, name}", after(toolHello, rpc("tools/call", { arguments: { source: HELLO.source, runtime: HELLO.runtime }, name: "execute" })), { status: 200, headers: { "idempotency-replayed": "true" } }],
 ];
 
-const lostOnce = { ...bash("sleep 4.03125"), losses: 1 };
+// For long enough to be seen and killed.
+const lostOnce = { ...bash("sleep 8.03125"), losses: 1 };
 const INDETERMINATE = "PAYMENT_SETTLEMENT_INDETERMINATE";
 /** Those that need a fault: of the facilitator, of our own sandbox, or of the settings. Each is sent alone. */
 const FAULTS = [

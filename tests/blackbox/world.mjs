@@ -222,6 +222,13 @@ export async function createWorld() {
     return answer?.status === 200 ? answer.json : null;
   };
 
+  /** As send(), to a route that says 503 for as long as the sandboxes are too busy to tell how they are: what it says then. */
+  world.patiently = (request) =>
+    until("it is healthy", async () => {
+      const answer = await world.send(request);
+      return answer.status !== 503 && answer;
+    });
+
   /** No program runs any more; sandboxes that wait for work may be there. */
   world.idle = () =>
     until("no sandbox is left", async () => {
