@@ -58,6 +58,8 @@ DefaultRuntimeDir ${folder}
 Mutex file:${folder} default
 ErrorLog ${folder}/log
 LogLevel warn
+# Longer than a client may stall between two requests on one connection.
+KeepAliveTimeout 75
 User www-data
 Group www-data
 TraceEnable off
