@@ -10,6 +10,7 @@ import { createBrowserWallet } from "../devnet/browser-wallet.mjs";
 import { randomNonce } from "../devnet/client.mjs";
 import { decodeHeader, encodeHeader } from "../devnet/fetch.mjs";
 import { copyForAll } from "../harness/servers.mjs";
+import { waking } from "../harness/stack.mjs";
 import { apacheFront } from "./fronts.mjs";
 import { assertRefused } from "./shape.mjs";
 import { until } from "./runner.mjs";
@@ -534,12 +535,12 @@ export default async function page(test, world) {
       // For the time of another size: the program has to be there still when the page is back.
       await shown.locator("#size").selectOption({ index: 1 });
       const moved = await world.moved(payer, async () => {
-        await start(shown, "import time\nprint('begun', flush=True)\ntime.sleep(8)\nprint('ended')");
+        await start(shown, "import subprocess\nprint('begun', flush=True)\nsubprocess.run(['sleep', '20.375'])\nprint('ended')");
         await shown.locator("#output", { hasText: "begun" }).waitFor();
         // Nothing can be bought meanwhile: what was bought is had all the same.
         await shown.route("**/quote", (route) => route.fulfill(UNSOLD));
         await shown.reload();
-        await assertPaid(shown, "begun\nended\n");
+        await waking(world.stack.pid, 20.375, () => assertPaid(shown, "begun\nended\n"));
         assert.equal(await shown.locator("#pay").getAttribute("aria-disabled"), "true");
       });
       assert.deepEqual([moved.payer, moved.seller], [-5000n, 5000n]);

@@ -167,22 +167,17 @@ async function smallLimits(test, world) {
     throw new Error(`no ${status} within ${2 * BURST}`);
   };
 
-  /** What `second` gives while the facilitator thinks about the payment of `first`, and what that one gets by `verdict` → {result, waiting} */
-  async function whileHeld(endpoint, verdict, { first: begin, second }) {
-    let tell;
-    const told = new Promise((resolve) => {
-      tell = resolve;
-    });
-    faults.set({ [endpoint]: { mode: "says", answer: () => told } });
+  /** → [what `begin` gives, whose call the facilitator answers last; what `meanwhile` gives] */
+  async function whileHeld(endpoint, begin, meanwhile) {
+    const { calls } = faults.stats()[endpoint];
+    const release = faults.hold({ [endpoint]: "none" });
     try {
-      const { calls } = faults.stats()[endpoint];
       const waiting = begin();
       await until("the facilitator is asked", () => faults.stats()[endpoint].calls > calls);
-      const result = await second();
-      tell(verdict);
-      return { result, waiting: await waiting };
+      const answer = await meanwhile();
+      release();
+      return [await waiting, answer];
     } finally {
-      tell(verdict);
       faults.reset();
     }
   }
@@ -198,23 +193,18 @@ async function smallLimits(test, world) {
 
   await row("PAYER_CONCURRENCY_LIMITED", "a payer who has his runs under way", async () => {
     const payer = world.nextPayer();
-    const { network } = world.info;
-    const { result, waiting } = await whileHeld("settle", { success: true, transaction: randomNonce(), network, payer: payer.address }, {
-      first: async () => send(await sign(payer), "203.0.113.3"),
-      second: async () => send(await sign(payer), "203.0.113.3"),
-    });
-    assert.equal(waiting.status, 200, waiting.text);
-    return result;
+    const one = async () => send(await sign(payer), "203.0.113.3");
+    const [slow, answer] = await whileHeld("settle", one, one);
+    assert.equal(slow.status, 200, slow.text);
+    return answer;
   });
 
   await row("SERVICE_BUSY", "as many payments are being verified as may be", async () => {
     const forged = () => sign(world.nextPayer(), { spoil: (signature) => `${signature}${"00".repeat(32)}` });
-    const { result, waiting } = await whileHeld("verify", { isValid: false, invalidReason: "invalid_signature" }, {
-      first: async () => send(await forged(), "203.0.113.4"),
-      second: async () => send(await forged(), "203.0.113.5"),
-    });
-    assert.equal(waiting.status, 402);
-    return result;
+    const from = (address) => async () => send(await forged(), address);
+    const [waiting, answer] = await whileHeld("verify", from("203.0.113.4"), from("203.0.113.5"));
+    assert.equal(waiting.status, 402, waiting.text);
+    return answer;
   });
 
   sender.close();

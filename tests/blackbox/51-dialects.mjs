@@ -7,6 +7,7 @@ import { payV1 } from "../clients/v1/client.mjs";
 import { encodeV1, encodeV2, payV2, signV2 } from "../devnet/client.mjs";
 import { extrasDigest, outputDigest, requestDigest } from "../harness/digests.mjs";
 import { attached, receiptHolds } from "../harness/receipts.mjs";
+import { findSleep, waking } from "../harness/stack.mjs";
 import { until } from "./runner.mjs";
 import { assertCommon, assertError, assertRefused, assertRequired, LIMIT_MEMBERS, members } from "./shape.mjs";
 
@@ -437,17 +438,17 @@ os.symlink("/etc/passwd", "/box/outputs/link")
 
   await test("a run that was lost with the boxer is owed, and the dialect's own parser runs it again", async () => {
     const payer = world.nextPayer();
-    const body = JSON.stringify({ code: "import subprocess, time\nsubprocess.run(['sleep', '8.125'])\nprint('late')\ntime.time_ns()", language: "py", timeout: 20.5 });
+    const body = JSON.stringify({ code: "import subprocess, time\nsubprocess.run(['sleep', '15.125'])\nprint('late')\ntime.time_ns()", language: "py", timeout: 20.5 });
     const headers = await paymentFor(X402ENGINE, payer);
     const { result, ...moved } = await world.moved(payer, async () => {
       const { boxer } = world.processes();
       const lost = send(X402ENGINE, body, { headers });
-      await until("the program runs", () => world.processes().all.some(({ command }) => command.includes("sleep 8.125")));
+      await until("the program runs", () => findSleep(world.stack.pid, 15.125));
       process.kill(boxer.pid, "SIGKILL");
       const answer = await lost;
       assert.ok(answer.status === 503 || answer.status === 500, answer.text);
       await until("a new boxer", async () => world.processes().boxer && world.processes().boxer.pid !== boxer.pid && world.health());
-      return [await send(X402ENGINE, body, { headers }), await send(X402ENGINE, body, { headers })];
+      return waking(world.stack.pid, 15.125, async () => [await send(X402ENGINE, body, { headers }), await send(X402ENGINE, body, { headers })]);
     });
     assert.deepEqual(moved, { payer: -5000n, seller: 5000n });
     await assertReceipt(result[0], { dialect: X402ENGINE, body, payer, timeoutMs: 20500 });

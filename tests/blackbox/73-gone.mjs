@@ -8,7 +8,7 @@ import { addToken, testAccount } from "../devnet/chain.mjs";
 import { balance, encodeV1, encodeV2, signV2 } from "../devnet/client.mjs";
 import { startFaults } from "../devnet/faults.mjs";
 import { placeWallet } from "../devnet/wallets.mjs";
-import { descendants, startStack } from "../harness/stack.mjs";
+import { descendants, findSleep, startStack, waking } from "../harness/stack.mjs";
 import { createSender } from "./http.mjs";
 import { until } from "./runner.mjs";
 
@@ -18,7 +18,7 @@ const SOLANA = "solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1";
 const FEE_PAYER = "CKPKJWNdJEqa81x7CkZ14BVPiY6y16Sxs7owznqtWYp5";
 // Every run prints something else.
 const body = JSON.stringify({ runtime: "python3", source: "import time\nprint(time.time_ns())" });
-const slow = JSON.stringify({ runtime: "python3", source: "import subprocess, time\nsubprocess.run(['sleep', '6.625'])\nprint(time.time_ns())" });
+const slow = JSON.stringify({ runtime: "python3", source: "import subprocess, time\nsubprocess.run(['sleep', '8.625'])\nprint(time.time_ns())" });
 
 export default async function gone(test, world) {
   const { info } = world;
@@ -157,7 +157,7 @@ asset_decimals = 6
     owed = await of(other, payer, 2);
     const boxer = find(/tollbox boxer|\bboxer$/);
     const lost = pay(owed, slow);
-    await until("it runs", () => find(/sleep 6\.625/));
+    await until("it runs", () => findSleep(stack.pid, 8.625));
     process.kill(boxer.pid, "SIGKILL");
     assert.match((await lost).json.error.message, /stays good/);
     await until("a new boxer", () => (find(/tollbox boxer|\bboxer$/)?.pid ?? boxer.pid) !== boxer.pid);
@@ -214,7 +214,7 @@ asset_decimals = 6
       assert.equal(answer.json.payment.asset, OTHER);
       await had({ ...row, answer });
     }
-    const answer = okay(await free(payer, () => pay(owed, slow)));
+    const answer = okay(await waking(stack.pid, 8.625, () => free(payer, () => pay(owed, slow))));
     assert.equal(answer.json.payment.asset, OTHER);
     refused(await free(payer, () => pay(rows.done[1], slow)), "PAYMENT_REPLAYED", 409);
   });

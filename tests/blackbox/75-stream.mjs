@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { waking } from "../harness/stack.mjs";
 import { connections } from "./fronts.mjs";
 import { assertError, assertRefused, assertRequired, assertRun } from "./shape.mjs";
 import { NDJSON, SAY, SSE, joined, openFastcgi, openStream } from "./streams.mjs";
@@ -19,7 +20,7 @@ const python = (source, more) => JSON.stringify({ runtime: "python3", source, ..
 const BOTH = python(`${SAY}for i in range(3):\n  say(f'out {i}')\n  say(f'err {i}', sys.stderr)`);
 const TWO_PARTS = python(`${SAY}say('one')\ntime.sleep(5)\nprint('two')`);
 /** The same with time to be ended in between: for $0.005. */
-const LONG = python(`${SAY}say('one')\ntime.sleep(8)\nprint('two')`, { limits: { timeoutMs: 60_000 } });
+const LONG = python(`${SAY}say('one')\nimport subprocess\nsubprocess.run(['sleep', '20.125'])\nprint('two')`, { limits: { timeoutMs: 60_000 } });
 
 const types = (stream) => stream.events.map(({ type }) => type);
 const event = (stream, wanted) => stream.events.find(({ type }) => type === wanted);
@@ -313,11 +314,11 @@ os.write(1, b"\\xe4\\xbd")
         assert.equal(error.code, "SANDBOX_UNAVAILABLE");
         assert.match(error.message, /same payment/);
         assert.equal(lost.stream.rest, "");
-        return until("the owed run", async () => {
+        return waking(world.stack.pid, 20.125, () => until("the owed run", async () => {
           const retry = await open(lost.body, { payer, header: lost.header, accept, amount: "5000" });
           await retry.stream.ended;
           return retry.stream.status === 200 && retry;
-        });
+        }));
       });
       assertOutput(run, assertStream(run, accept));
       assert.deepEqual(moved, { payer: -5000n, seller: 5000n });
