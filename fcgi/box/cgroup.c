@@ -417,18 +417,27 @@ cgroup_cpu_us(const struct cgroup *g)
 	return cgroup_file_value(text, "usage_usec");
 }
 
+/* memory.peak came with Linux 5.19. Before that only "oom" tells whose kills
+ * they were: the host's own shortage, or that of a group above, does not raise
+ * it. */
 void
-cgroup_counters(const struct cgroup *g, struct cgroup_use *out)
+cgroup_memory(struct cgroup_use *out, enum cgroup_kind kind, int dir)
 {
-	bool v2 = g->kind == CGROUP_V2;
-	int memory = g->dir[g->of[PLACE_MEMORY]];
+	bool v2 = kind == CGROUP_V2;
 	char text[1024];
 
 	out->memory_peak = cgroup_file_number(
-	    memory, v2 ? "memory.peak" : "memory.max_usage_in_bytes");
-	cgroup_file_read(text, sizeof(text), memory,
+	    dir, v2 ? "memory.peak" : "memory.max_usage_in_bytes");
+	cgroup_file_read(text, sizeof(text), dir,
 	    v2 ? "memory.events" : "memory.oom_control");
 	out->oom_kills = cgroup_file_value(text, "oom_kill");
+	out->wall_hits = v2 ? cgroup_file_value(text, "oom") : 0;
+}
+
+void
+cgroup_counters(const struct cgroup *g, struct cgroup_use *out)
+{
+	cgroup_memory(out, g->kind, g->dir[g->of[PLACE_MEMORY]]);
 	out->cpu_us = cgroup_cpu_us(g);
 }
 

@@ -68,11 +68,14 @@ struct cgroup_use {
 	uint64_t memory_shmem; /* bytes now: tmpfs, memfd, shared mappings */
 	uint64_t cpu_us;
 	uint64_t oom_kills;
+	uint64_t wall_hits;	/* v2: times that its own limit was to kill */
 	uint64_t tasks_refused; /* forks refused by the task limit */
 };
 /* What costs little of it and outlives the processes: peak, CPU, kills. The
  * rest is left alone. */
 void cgroup_counters(const struct cgroup *g, struct cgroup_use *out);
+/* Of that only what the folder of its memory tells, which is dir. */
+void cgroup_memory(struct cgroup_use *out, enum cgroup_kind kind, int dir);
 /* Of that only the CPU time. */
 uint64_t cgroup_cpu_us(const struct cgroup *g);
 /* ST_OK or ST_IO (file vanished). Fields the kernel lacks are 0. */

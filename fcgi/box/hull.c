@@ -325,6 +325,7 @@ use_by_group(struct hull_use *out, const struct hull *h)
 	out->cpu_us = u.cpu_us;
 	out->memory_peak = u.memory_peak;
 	out->oom_kills = u.oom_kills;
+	out->wall_hits = u.wall_hits;
 	if (!known || !file_bytes(&after, h))
 		return ST_OK;
 	if (after < before)
@@ -358,6 +359,7 @@ hull_counters(struct hull_use *out, const struct hull *h)
 	out->cpu_us = u.cpu_us;
 	out->memory_peak = u.memory_peak;
 	out->oom_kills = u.oom_kills;
+	out->wall_hits = u.wall_hits;
 	return true;
 }
 

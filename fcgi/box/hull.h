@@ -77,6 +77,7 @@ struct hull_use {
 	/* Of the cgroup, which stay when the processes are gone; 0: none. */
 	uint64_t memory_peak;
 	uint64_t oom_kills;
+	uint64_t wall_hits;
 };
 /* init is PID 1's pidfd; memory can be told only while it lives. ST_OK; or the
  * meter's or cgroup's failure. */

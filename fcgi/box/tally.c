@@ -113,6 +113,7 @@ tally_last(struct tally *t, const struct hull *h)
 		return;
 	t->ev.memory_peak = now.memory_peak;
 	t->ev.oom_kills = now.oom_kills;
+	t->ev.wall_hits = now.wall_hits;
 	/* A program that gave up for lack of memory may have grown between the
 	 * last look and its end. The kernel missed nothing, but counts all: the
 	 * work folder, the pages of /usr that the program was the first to

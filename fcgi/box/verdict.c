@@ -47,7 +47,8 @@ static bool
 hit_wall(const struct verdict_evidence *ev)
 {
 	return ev->oom_kills > 0 &&
-	       ev->memory_peak + WALL_SLACK >= ev->memory_wall;
+	       (ev->wall_hits > 0 ||
+		   ev->memory_peak + WALL_SLACK >= ev->memory_wall);
 }
 
 static bool
@@ -84,7 +85,8 @@ by_limit_of_memory(struct wire_result *out, const struct verdict_evidence *ev)
 	say(out,
 	    "memory limit of %llu bytes exceeded: the run reached %llu bytes, "
 	    "files of at most %llu bytes included",
-	    (number)ev->limits.memory_bytes, (number)ev->memory_peak,
+	    (number)ev->limits.memory_bytes,
+	    (number)(ev->memory_peak > 0 ? ev->memory_peak : ev->memory_wall),
 	    (number)ev->limits.work_bytes);
 }
 

@@ -36,7 +36,8 @@ struct verdict_evidence {
 	uint64_t memory_peak; /* most that the kernel charged, files included */
 	uint64_t memory_wall; /* the kernel's limit on that; 0: none in force */
 	uint64_t oom_kills;
-	uint64_t lost[2];      /* bytes of stdout, stderr over the limit */
+	uint64_t wall_hits; /* that it was to kill by that limit; 0: unknown */
+	uint64_t lost[2];   /* bytes of stdout, stderr over the limit */
 	struct wire_seen seen; /* what PID 1 was asked about */
 };
 

@@ -200,7 +200,8 @@ measure(struct input *in)
 {
 	uint8_t which = input_byte(in);
 	uint64_t *const field[8] = { &w.use.memory, &w.use.cpu_us,
-		&w.use.memory_peak, &w.use.oom_kills, &w.use.others };
+		&w.use.memory_peak, &w.use.oom_kills, &w.use.others,
+		&w.use.wall_hits };
 
 	if (field[which & 7] != NULL)
 		*field[which & 7] = (uint64_t)input_byte(in)

@@ -504,6 +504,47 @@ instances_of_the_dead(void **state)
 }
 
 static void
+put_file(int dir, const char *file, const char *text)
+{
+	int fd = openat(dir, file, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+}
+
+/* As Linux 5.14 to 5.18 have it: there is no memory.peak. */
+static void
+v2_without_a_peak(void **state)
+{
+	char path[] = "/tmp/t-cgroup-XXXXXX";
+	struct cgroup_use u = { .memory_peak = 1 };
+	int dir;
+
+	(void)state;
+	assert_non_null(mkdtemp(path));
+	dir = open(path, O_RDONLY | O_DIRECTORY);
+	assert_true(dir >= 0);
+	put_file(dir, "memory.events",
+	    "low 0\nhigh 0\nmax 214\noom 3\noom_kill 2\n");
+	cgroup_memory(&u, CGROUP_V2, dir);
+	assert_true(u.memory_peak == 0);
+	assert_true(u.oom_kills == 2 && u.wall_hits == 3);
+	/* The limit was only felt, by what could be given back, and the kill
+	 * was the host's. */
+	put_file(dir, "memory.events",
+	    "low 0\nhigh 0\nmax 214\noom 0\noom_kill 1\n");
+	put_file(dir, "memory.peak", "4096\n");
+	cgroup_memory(&u, CGROUP_V2, dir);
+	assert_true(u.memory_peak == 4096);
+	assert_true(u.oom_kills == 1 && u.wall_hits == 0);
+	(void)unlinkat(dir, "memory.events", 0);
+	(void)unlinkat(dir, "memory.peak", 0);
+	close(dir);
+	assert_int_equal(rmdir(path), 0);
+}
+
+static void
 hostile_names(void **state)
 {
 	static const char *const bad[] = { "", "..", "a/b", "A", "x_y", "a.b",
@@ -556,6 +597,7 @@ main(void)
 		cmocka_unit_test(number_taken),
 		cmocka_unit_test(what_an_earlier_life_left),
 		cmocka_unit_test(instances_of_the_dead),
+		cmocka_unit_test(v2_without_a_peak),
 		cmocka_unit_test(hostile_names),
 		cmocka_unit_test(no_descriptor_leaks),
 	};

@@ -299,6 +299,31 @@ what_was_refused_is_named(void **state)
 	assert_int_equal(r.status, ST_SANDBOX_TIMEOUT);
 }
 
+/* Where the kernel tells no peak, that the limit was hit must be enough. */
+static void
+a_wall_without_a_peak(void **state)
+{
+	struct verdict_evidence ev = well;
+	struct wire_result r;
+
+	(void)state;
+	ev.wait_status = KILLED_BY(SIGKILL);
+	ev.memory_peak = 0;
+	ev.oom_kills = ev.wall_hits = 1;
+	assert_int_equal(verdict_judge(&r, &ev), ST_OK);
+	assert_int_equal(r.status, ST_EXECUTION_MEMORY_LIMIT_EXCEEDED);
+	assert_non_null(strstr(r.text, "the run reached 100663296 bytes"));
+	/* It was to kill, and nothing was there to be killed. */
+	ev.oom_kills = 0;
+	assert_int_equal(verdict_judge(&r, &ev), ST_OK);
+	assert_int_equal(r.status, ST_EXECUTION_RUNTIME_ERROR);
+	/* The host's own shortage. */
+	ev.oom_kills = 1;
+	ev.wall_hits = 0;
+	assert_int_equal(verdict_judge(&r, &ev), ST_SANDBOX_SETUP_FAILED);
+	assert_non_null(strstr(r.text, "host ran out of memory"));
+}
+
 /* The engine's own limit came first. */
 static void
 an_abort_for_memory(void **state)
@@ -333,6 +358,7 @@ main(void)
 		cmocka_unit_test(two_cores_grant_twice_the_time),
 		cmocka_unit_test(full_work_folder_is_named),
 		cmocka_unit_test(what_was_refused_is_named),
+		cmocka_unit_test(a_wall_without_a_peak),
 		cmocka_unit_test(an_abort_for_memory),
 	};
 
