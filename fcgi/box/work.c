@@ -31,6 +31,8 @@
 /* Of inotify for each sandbox. */
 #define INSTANCES "16"
 #define WATCHES "1024"
+/* And of pseudoterminals. */
+#define TERMINALS "64"
 
 #define FLAGS (MS_NOSUID | MS_NODEV)
 
@@ -49,6 +51,17 @@ struct task {
 	const struct hook *hook;
 	char options[96]; /* of the tree; "": leave it alone */
 };
+
+/* Of the pseudoterminals that all users of the host share. bubblewrap's own
+ * options once more, since a remount forgets those that it does not name. */
+static int
+bound_terminals(void)
+{
+	if (mount(NULL, "/dev/pts", NULL, MS_REMOUNT | MS_NOSUID | MS_NOEXEC,
+		"ptmxmode=0666,mode=620,max=" TERMINALS) < 0)
+		return errno;
+	return 0;
+}
 
 /* 0 or errno. */
 static int
@@ -70,7 +83,7 @@ mount_all(const struct task *t)
 	    mount("/tmp/shm", "/dev/shm", NULL, MS_BIND, NULL) < 0 ||
 	    mount("/tmp/tmp", "/tmp", NULL, MS_BIND, NULL) < 0)
 		return errno;
-	return 0;
+	return bound_terminals();
 }
 
 /* Bound what the sandbox takes of those things that the kernel counts for the
