@@ -2,10 +2,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
+#include <fnmatch.h>
+#include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/hex.h"
@@ -14,6 +17,9 @@
 
 /* What may stand where the hook comes. */
 #define BEFORE_BYTES 65536
+/* Parts of hook_at with a wildcard; each takes LIST_BYTES of the stack. */
+#define DEPTH 16
+#define LIST_BYTES 2048
 
 enum status
 hook_open(struct hook *out, const struct conf_runtime *runtime)
@@ -110,43 +116,130 @@ lay_one(const struct hook *h, const char *path, const char *scratch)
 	return error;
 }
 
+static int
+lift_one(const char *path)
+{
+	/* An interpreter may still hold it open. */
+	return umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW) < 0 ? errno : 0;
+}
+
+/*
+ * What hook_at matches. glob(3) would allocate, and the child has the boxer's
+ * own memory: killed with the allocator's lock in hand, it would leave it
+ * locked for good.
+ */
+struct search {
+	const struct hook *hook;
+	const char *scratch; /* NULL: to lift */
+	size_t found;
+	unsigned depth;
+	char path[PATH_MAX];
+};
+
+/* The head of what getdents64(2) gives; the name follows. */
+struct entry {
+	uint64_t inode;
+	int64_t next;
+	uint16_t len;
+	uint8_t type;
+	char name[];
+};
+
+static int search(struct search *s, size_t len, const char *rest);
+
+static int
+on_match(struct search *s)
+{
+	if (faccessat(AT_FDCWD, s->path, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	s->found++;
+	return s->scratch == NULL ? lift_one(s->path)
+				  : lay_one(s->hook, s->path, s->scratch);
+}
+
+/* One more part of the path, and what follows it. */
+static int
+descend(struct search *s, size_t len, const char *name, size_t name_len,
+    const char *rest)
+{
+	if (len + 1 + name_len >= sizeof(s->path))
+		return ENAMETOOLONG;
+	s->path[len] = '/';
+	memcpy(s->path + len + 1, name, name_len);
+	return search(s, len + 1 + name_len, rest);
+}
+
+static int
+look_in(struct search *s, size_t len, int dir, const char *pattern,
+    const char *rest)
+{
+	_Alignas(struct entry) char list[LIST_BYTES];
+	const struct entry *e;
+	int error = 0;
+	long n;
+
+	for (;;) {
+		n = syscall(SYS_getdents64, dir, list, sizeof(list));
+		if (n <= 0)
+			return n < 0 ? errno : 0;
+		for (long at = 0; error == 0 && at < n; at += e->len) {
+			e = (const struct entry *)(const void *)(list + at);
+			if (fnmatch(pattern, e->name, FNM_PERIOD) == 0)
+				error = descend(
+				    s, len, e->name, strlen(e->name), rest);
+		}
+		if (error != 0)
+			return error;
+	}
+}
+
+/* len bytes of s->path are found; rest is what is to be matched below. */
+static int
+search(struct search *s, size_t len, const char *rest)
+{
+	const char *name = rest + strspn(rest, "/");
+	size_t n = strcspn(name, "/");
+	char pattern[NAME_MAX + 1];
+	int dir, error;
+
+	s->path[len] = '\0';
+	if (n == 0)
+		return on_match(s);
+	if (strcspn(name, "*?[\\") >= n)
+		return descend(s, len, name, n, name + n);
+	if (n > NAME_MAX || s->depth == DEPTH)
+		return ENAMETOOLONG;
+	memcpy(pattern, name, n);
+	pattern[n] = '\0';
+	dir =
+	    open(len == 0 ? "/" : s->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return 0;
+	s->depth++;
+	error = look_in(s, len, dir, pattern, name + n);
+	s->depth--;
+	close(dir);
+	return error;
+}
+
 /* Every file that hook_at matches; at least one. */
 static int
-matches(glob_t *out, const struct hook *h)
+search_all(const struct hook *h, const char *scratch)
 {
-	switch (glob(h->runtime->hook_at, 0, NULL, out)) {
-	case 0:
-		return 0;
-	case GLOB_NOMATCH:
-		return ENOENT;
-	default:
-		return EIO;
-	}
+	struct search s = { .hook = h, .scratch = scratch };
+	int error = search(&s, 0, h->runtime->hook_at);
+
+	return error == 0 && s.found == 0 ? ENOENT : error;
 }
 
 int
 hook_lay(const struct hook *h, const char *scratch)
 {
-	glob_t at = { 0 };
-	int error = matches(&at, h);
-
-	for (size_t i = 0; error == 0 && i < at.gl_pathc; i++)
-		error = lay_one(h, at.gl_pathv[i], scratch);
-	globfree(&at);
-	return error;
+	return search_all(h, scratch);
 }
 
 int
 hook_lift(const struct hook *h)
 {
-	glob_t at = { 0 };
-	int error = matches(&at, h);
-
-	/* An interpreter may still hold it open. */
-	for (size_t i = 0; error == 0 && i < at.gl_pathc; i++) {
-		if (umount2(at.gl_pathv[i], MNT_DETACH | UMOUNT_NOFOLLOW) < 0)
-			error = errno;
-	}
-	globfree(&at);
-	return error;
+	return search_all(h, NULL);
 }

@@ -28,9 +28,9 @@ void hook_order(
 
 /* In a child inside the sandbox's mounts: lay the hook over every file that
  * hook_at matches, what stands there first. scratch is the path of a file that
- * may be made and is gone afterwards. 0 or errno. */
+ * may be made and is gone afterwards. Allocates nothing. 0 or errno. */
 int hook_lay(const struct hook *h, const char *scratch);
-/* Uncover them again. 0 or errno. */
+/* Uncover them again, likewise. 0 or errno. */
 int hook_lift(const struct hook *h);
 
 #endif

@@ -116,7 +116,9 @@ struct errand {
 	const struct task *task;
 };
 
-/* The child. Its exit status is 0 or errno. */
+/* The child. Its exit status is 0 or errno. It may be killed, so it must take
+ * no lock of the boxer's memory, which other threads use meanwhile: it neither
+ * allocates nor logs. */
 static int
 enter_and_do(void *ctx)
 {

@@ -81,7 +81,7 @@ free(void *p)
 
 /* Run work with its nth allocation failing, for every n that it has; more of
  * them than least, or the test tests nothing. */
-static void
+static inline void
 torture(enum status (*work)(void), size_t least)
 {
 	enum status st;
