@@ -134,10 +134,14 @@ tell_ended(struct cell *c)
 void
 cell_tell_if_alone(struct cell *c)
 {
+	bool first;
+
 	if (c->told || !c->tally.ev.reported ||
 	    (c->flags != 0 && c->extras < 0))
 		return;
-	if (!hull_alone(&c->hull)) {
+	first = !c->looked;
+	c->looked = true;
+	if (!hull_alone(&c->hull, first)) {
 		cell_set_timer(c, &c->meter, ALONE_MS);
 		return;
 	}

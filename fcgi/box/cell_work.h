@@ -37,6 +37,7 @@ struct cell {
 	bool lost; /* it does not go within DIE_MS */
 	bool lost_told;
 	bool told;		   /* the owner, that it ended */
+	bool looked;		   /* whether it is alone */
 	bool is_long;		   /* weighs less since */
 	struct loop_watch control; /* to sandbox-init */
 	struct loop_watch init;	   /* pidfd of PID 1; -1: not held */

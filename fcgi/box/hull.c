@@ -393,9 +393,8 @@ exiting(pid_t pid)
 /* The same, and if it is not, in a moment? It has been killed just now, and a
  * timer of the loop's would take far longer. */
 static bool
-exiting_soon(pid_t pid)
+exiting_by(pid_t pid, int64_t until_us)
 {
-	int64_t until_us = io_now_us() + SOON_US;
 	bool yes = exiting(pid);
 
 	while (!yes && io_now_us() < until_us) {
@@ -406,9 +405,10 @@ exiting_soon(pid_t pid)
 }
 
 bool
-hull_alone(const struct hull *h)
+hull_alone(const struct hull *h, bool first)
 {
 	pid_t pids[ALONE_MOST + 1];
+	int64_t until_us;
 	size_t n;
 
 	/* Without the monitor PID 1 may be going too, and who is who? */
@@ -417,9 +417,10 @@ hull_alone(const struct hull *h)
 	n = cgroup_pids(h->group, pids, ALONE_MOST + 1);
 	if (n == 0 || n > ALONE_MOST)
 		return false;
+	until_us = first ? io_now_us() + SOON_US : 0;
 	for (size_t i = 0; i < n; i++) {
 		if (pids[i] != h->monitor_pid && pids[i] != h->init_pid &&
-		    !exiting_soon(pids[i]))
+		    !exiting_by(pids[i], until_us))
 			return false;
 	}
 	return true;

@@ -92,8 +92,9 @@ bool hull_counters(struct hull_use *out, const struct hull *h);
 
 /* Does nothing of the program's run any more, that is, is there nothing but
  * bubblewrap, PID 1 and at most one process that is past its last instruction?
- * False where that cannot be told. */
-bool hull_alone(const struct hull *h);
+ * False where that cannot be told. The first time it waits a moment for the
+ * latter. */
+bool hull_alone(const struct hull *h, bool first);
 
 /* SIGKILL all there is; init is PID 1's pidfd or -1. */
 void hull_kill(const struct hull *h, int init);

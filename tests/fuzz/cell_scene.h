@@ -207,8 +207,9 @@ hull_counters(struct hull_use *out, const struct hull *h)
 }
 
 bool
-hull_alone(const struct hull *h)
+hull_alone(const struct hull *h, bool first)
 {
+	(void)first;
 	return h->group != NULL && h->monitor_pid != 0 && whim(WHIM_ALONE);
 }
 
