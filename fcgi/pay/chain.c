@@ -34,7 +34,8 @@ struct chain {
 	struct chain_rpc *rpc;
 	uint64_t id;
 	uint64_t confirmations;
-	_Atomic uint64_t log_blocks;
+	uint64_t most_blocks;	     /* of one eth_getLogs, as it was set */
+	_Atomic uint64_t log_blocks; /* with which the next look begins */
 	char who[WHO_BYTES];
 };
 
@@ -61,6 +62,7 @@ chain_open(struct chain **out, const struct chain_setting *s)
 		return ST_NOMEM;
 	snprintf(c->who, sizeof(c->who), "rpc of %s", s->network);
 	c->confirmations = s->confirmations;
+	c->most_blocks = s->log_blocks;
 	atomic_store(&c->log_blocks, s->log_blocks);
 	if (eth_chain_id(&id, s->network) != ST_OK ||
 	    !u256_fits64(&c->id, &id)) {
@@ -107,6 +109,8 @@ went(struct look *l, enum status st, const char *what)
 		why = "knows nothing";
 	else if (st == ST_REFUSED)
 		why = "refused";
+	else if (st == ST_SERVICE_BUSY)
+		why = "takes no more calls for now";
 	else if (st == ST_TOO_BIG)
 		why = "would take too many calls";
 	else if (st == ST_TIMEOUT)
@@ -176,12 +180,15 @@ state_at(struct look *l, uint64_t block, bool *used)
 
 /* ---- the log ---- */
 
-/* A block of before the claim, not much earlier than need be. */
+/* A block of before the claim, not much earlier than need be: what is stepped
+ * over may take more calls to read than a look has. */
 static enum status
 find_first(struct look *l, struct chain_block *out)
 {
 	uint64_t until =
 	    l->ask->claimed > BEFORE_S ? l->ask->claimed - BEFORE_S : 0;
+	uint64_t late = l->sure.number; /* a block that is not early enough */
+	struct chain_block b;
 	enum status st = ST_OK;
 
 	*out = l->sure;
@@ -189,7 +196,16 @@ find_first(struct look *l, struct chain_block *out)
 	     st == ST_OK && out->time > until && out->number > 0; back *= 2) {
 		uint64_t number = out->number > back ? out->number - back : 0;
 
+		late = out->number;
 		st = chain_call_block(&l->call, number, out);
+	}
+	while (st == ST_OK && late - out->number > BACK) {
+		st = chain_call_block(
+		    &l->call, out->number + (late - out->number) / 2, &b);
+		if (st == ST_OK && b.time > until)
+			late = b.number;
+		else if (st == ST_OK)
+			*out = b;
 	}
 	return st;
 }
@@ -213,6 +229,15 @@ find_last(struct look *l, const struct chain_block *first, uint64_t *last)
 	return st;
 }
 
+/* What a node took is where the next look begins, at twice that: a refusal can
+ * have had another reason, and must not make all later looks too long. */
+static void
+remember(struct chain *c, uint64_t step)
+{
+	atomic_store(&c->log_blocks,
+	    step > c->most_blocks / 2 ? c->most_blocks : 2 * step);
+}
+
 /* The log of the authorization in blocks first to last, in pieces. */
 static enum status
 find_between(
@@ -232,7 +257,7 @@ find_between(
 			continue;
 		}
 		if (st == ST_OK || st == ST_NOT_FOUND)
-			atomic_store(&l->chain->log_blocks, step);
+			remember(l->chain, step);
 		first = to + 1;
 	}
 	return st;

@@ -21,8 +21,8 @@ struct chain_setting {
 	const char *ca_file; /* or NULL: the system's */
 	/* A block counts once it and those upon it are this many. */
 	uint64_t confirmations; /* at least 1 */
-	/* Blocks that one eth_getLogs asks for; halved when the node refuses,
-	 * since many cap it. */
+	/* Blocks that one eth_getLogs asks for; halved for as long as the node
+	 * refuses, since many cap it. */
 	uint64_t log_blocks;
 };
 

@@ -14,6 +14,10 @@
 #define REQUEST_BYTES 4096
 #define ERROR_SHOWN 128
 
+#define HTTP_TOO_MANY 429
+#define LIMIT_EXCEEDED (-32005)
+#define TOO_MANY_CALLS (-32029)
+
 /* A receipt's logs nest three deep; a batch has thousands of values. */
 static const struct json_caps CAPS = { .depth = 12, .values = 100000 };
 
@@ -78,6 +82,36 @@ log_error(
 	    s != NULL ? s : "without a message");
 }
 
+static bool
+is_code(double got, int code)
+{
+	return got > code - 0.5 && got < code + 0.5;
+}
+
+/* Is it about the node's calls, not about this one? Nodes have one code for
+ * both limits, and those that cap the blocks or logs of a call say so. */
+static bool
+about_rate(const struct cJSON *error)
+{
+	static const char *const caps[] = { "range", "blocks", "result" };
+	const struct cJSON *v = json_get(error, "code");
+	const char *s = NULL;
+	double code = 0;
+
+	if (v == NULL || json_double(&code, v) != ST_OK)
+		return false;
+	if (is_code(code, TOO_MANY_CALLS))
+		return true;
+	if (!is_code(code, LIMIT_EXCEEDED))
+		return false;
+	v = json_get(error, "message");
+	s = v != NULL ? json_string(v) : NULL;
+	for (size_t i = 0; s != NULL && i < sizeof(caps) / sizeof(caps[0]); i++)
+		if (strcasestr(s, caps[i]) != NULL)
+			return false;
+	return true;
+}
+
 /* The answer's shape. A node that cannot read a request may leave out or null
  * the id of its error; a result must have it. */
 static enum status
@@ -99,7 +133,7 @@ judge(const struct chain_rpc *c, const char *method, const struct cJSON *root,
 		if (!json_is_object(error))
 			return ST_FORMAT;
 		log_error(c, method, error);
-		return ST_REFUSED;
+		return about_rate(error) ? ST_SERVICE_BUSY : ST_REFUSED;
 	}
 	v = json_get(root, "id");
 	if (v == NULL || json_uint(&got, v) != ST_OK || got != id)
@@ -114,9 +148,14 @@ read_reply(const struct chain_rpc *c, const char *method,
     const struct cJSON **result)
 {
 	OWN_JSON struct cJSON *root = NULL;
-	enum status st =
-	    json_parse(&root, buf_cstr(&got->body), got->body.len, &CAPS, NULL);
+	enum status st;
 
+	if (got->http == HTTP_TOO_MANY) {
+		log_info("%s: %s: HTTP %ld", c->who, method, got->http);
+		return ST_SERVICE_BUSY;
+	}
+	st =
+	    json_parse(&root, buf_cstr(&got->body), got->body.len, &CAPS, NULL);
 	if (st == ST_OK)
 		st = judge(c, method, root, id, result);
 	/* Nodes send their errors with 200, 400 and 500; a result only so. */

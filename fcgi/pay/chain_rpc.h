@@ -24,7 +24,8 @@ void chain_rpc_close(struct chain_rpc *c); /* NULL is fine */
 
 /* Call method with params (a JSON array as text). ST_OK: *tree for json_free()
  * with *result in it, which may be JSON's null. ST_REFUSED: the node gave an
- * error. ST_TIMEOUT: deadline_ms (io_now_ms()) is over. ST_IO: no whole answer.
+ * error that is about this call. ST_SERVICE_BUSY: it takes no more calls for
+ * now. ST_TIMEOUT: deadline_ms (io_now_ms()) is over. ST_IO: no whole answer.
  * ST_FORMAT: it is no answer to this call. ST_NOMEM. What is not ST_OK was
  * logged, but for ST_REFUSED, which can be what was expected. */
 enum status chain_rpc_call(struct chain_rpc *c, const char *method,

@@ -60,7 +60,9 @@ struct node {
 	struct node_log logs[6];
 	size_t n_logs;
 	size_t used_at; /* which of them is about the authorization */
-	/* Gives the whole answer instead, or NULL for the truth. */
+	/* Gives the whole answer instead, or NULL for the truth: a result; an
+	 * error's message behind "!"; a body behind "="; one that comes with
+	 * HTTP 429 behind "#". */
 	const char *(*twist)(
 	    struct node *n, const char *method, const char *body);
 	unsigned calls;
@@ -161,7 +163,7 @@ node_serve_one(struct node *n, int fd)
 		"eth_getBlockByNumber", "eth_call", "eth_getLogs",
 		"eth_getTransactionReceipt" };
 	char in[8192], result[16384], body[17000], head[128];
-	const char *text = NULL, *q;
+	const char *text = NULL, *q, *status = "200 OK";
 	size_t len = 0;
 	unsigned long id;
 
@@ -189,15 +191,17 @@ node_serve_one(struct node *n, int fd)
 		    "32000,"
 		    "\"message\":\"%s\"}}",
 		    id, text + 1);
-	else if (text[0] == '=')
+	else if (text[0] == '=' || text[0] == '#')
 		snprintf(body, sizeof(body), "%s", text + 1);
 	else
 		snprintf(body, sizeof(body),
 		    "{\"jsonrpc\":\"2.0\",\"id\":%lu,\"result\":%s}", id, text);
+	if (text[0] == '#')
+		status = "429 Too Many Requests";
 	snprintf(head, sizeof(head),
-	    "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: "
+	    "HTTP/1.1 %s\r\nConnection: close\r\nContent-Length: "
 	    "%zu\r\n\r\n",
-	    strlen(body));
+	    status, strlen(body));
 	(void)send(fd, head, strlen(head), MSG_NOSIGNAL);
 	(void)send(fd, body, strlen(body), MSG_NOSIGNAL);
 }

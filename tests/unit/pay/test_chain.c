@@ -229,6 +229,109 @@ capped_nodes(void **state)
 	assert_true(x->node.calls < 100);
 }
 
+/* A node that is busy for a while, or refuses for a reason that passes, is read
+ * as before once it is well. */
+static const char *limit; /* what it says to eth_getLogs */
+
+static const char *
+limited(struct node *n, const char *method, const char *body)
+{
+	(void)n;
+	(void)body;
+	return strcmp(method, "eth_getLogs") == 0 ? limit : NULL;
+}
+
+#define SAYS(code, message)                                                    \
+	"{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":" code           \
+	",\"message\":\"" message "\"}}"
+
+static void
+busy_nodes(void **state)
+{
+	static const char *const busy[] = {
+		"=" SAYS("-32005", "limit exceeded"),
+		"=" SAYS("-32005", "daily request count exceeded"),
+		"=" SAYS("-32029", "too many requests for these results"),
+		"#" SAYS("-32000", "block range too large"),
+		"#slow down",
+	};
+	struct fixture *x = *state;
+	unsigned calls;
+
+	pay_in(x, CLAIM_BLOCK + 200);
+	assert_int_equal(look(x), CHAIN_PAID);
+	calls = x->node.calls;
+	for (size_t i = 0; i < sizeof(busy) / sizeof(busy[0]); i++) {
+		limit = busy[i];
+		x->node.twist = limited;
+		assert_int_equal(look(x), CHAIN_UNREAD);
+		assert_non_null(strstr(x->sight.note, "no more calls"));
+		/* It was asked once, and not for less. */
+		assert_true(x->node.calls <= calls);
+		x->node.twist = NULL;
+		assert_int_equal(look(x), CHAIN_PAID);
+		assert_int_equal(x->node.calls, calls);
+	}
+}
+
+/* The same code with another meaning. */
+static const char *
+many_results(struct node *n, const char *method, const char *body)
+{
+	return strcmp(method, "eth_getLogs") == 0 &&
+		       node_number(body, "toBlock") -
+			       node_number(body, "fromBlock") >=
+			   n->log_cap
+		   ? "=" SAYS("-32005", "query returned more than 10000 "
+					"results")
+		   : NULL;
+}
+
+static void
+caps_by_another_code(void **state)
+{
+	struct fixture *x = *state;
+
+	pay_in(x, CLAIM_BLOCK + 200);
+	x->node.log_cap = 100;
+	x->node.twist = many_results;
+	assert_int_equal(look(x), CHAIN_PAID);
+}
+
+/* Refusals that pass: what they made small grows again. */
+static void
+a_small_piece_grows(void **state)
+{
+	struct fixture *x = *state;
+	unsigned calls;
+
+	pay_in(x, CLAIM_BLOCK + 200);
+	assert_int_equal(look(x), CHAIN_PAID);
+	calls = x->node.calls;
+	x->node.log_cap = 8;
+	(void)look(x);
+	x->node.log_cap = 0;
+	for (unsigned i = 0; i < 8; i++)
+		(void)look(x);
+	assert_int_equal(look(x), CHAIN_PAID);
+	assert_int_equal(x->node.calls, calls);
+}
+
+/* A claim of hours ago on a node that takes ten blocks at once: what the search
+ * stepped over must not use the calls up. */
+static void
+an_old_claim(void **state)
+{
+	struct fixture *x = *state;
+	const uint64_t claimed = NODE_HEAD - 16500;
+
+	reopen(x, 3, 10);
+	x->ask.claimed = NODE_TIME(claimed);
+	x->ask.valid_before = x->ask.claimed + 300;
+	pay_in(x, claimed + 40);
+	assert_int_equal(look(x), CHAIN_PAID);
+}
+
 /* ---- nodes that lie ---- */
 
 static const char *
@@ -412,6 +515,10 @@ main(void)
 		T(batches),
 		T(before_the_claim),
 		T(capped_nodes),
+		T(busy_nodes),
+		T(caps_by_another_code),
+		T(a_small_piece_grows),
+		T(an_old_claim),
 		T(liars),
 		T(unused_against_its_log),
 		T(receipts_that_do_not_agree),
