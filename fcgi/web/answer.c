@@ -155,6 +155,17 @@ put_header(struct buf *out, struct buf *v1, const struct site *s,
 		out->st = buf_status(&json);
 }
 
+/* A client that sees the header never reads the body: with nothing to accept in
+ * it, it would turn its back on what the body offers. */
+static bool
+in_header(const struct x402_requirement *req, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (x402_put_fits(req, i, 2))
+			return true;
+	return false;
+}
+
 void
 answer_required(struct http_reply *a, const struct site *s,
     const struct site_tier *t, const struct dialect *d, const struct fault *f)
@@ -180,7 +191,7 @@ answer_required(struct http_reply *a, const struct site *s,
 	buf_init(&v1, HTTP_HEADERS_BYTES / 4);
 	buf_init(&schema, HTTP_HEADERS_BYTES / 4);
 	put_header(&header, &v1, s, d, req, n, &res, f->message);
-	if (buf_status(&header) == ST_OK)
+	if (in_header(req, n) && buf_status(&header) == ST_OK)
 		http_header(a, "PAYMENT-REQUIRED", buf_cstr(&header));
 	bazaar_put_v1(&schema, d, s);
 	if (if_sound(&schema) != NULL)

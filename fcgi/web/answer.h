@@ -21,10 +21,10 @@ void answer_error(struct http_reply *a, const struct fault *f);
 void answer_error_as(struct http_reply *a, const struct fault *f,
     void (*put)(struct buf *out, const struct fault *f));
 
-/* A 402 for tier t of dialect d: v2 object in the header, v1 object in the body
- * with the error under details. f->st ST_PAYMENT_REQUIRED when nothing was
- * paid; where nothing can be sold then, it is a 503 instead: nobody shall sign
- * what nobody settles. */
+/* A 402 for tier t of dialect d: v2 object in the header, where something can
+ * be paid in v2; v1 object in the body with the error under details. f->st
+ * ST_PAYMENT_REQUIRED when nothing was paid; where nothing can be sold then, it
+ * is a 503 instead: nobody shall sign what nobody settles. */
 void answer_required(struct http_reply *a, const struct site *s,
     const struct site_tier *t, const struct dialect *d, const struct fault *f);
 

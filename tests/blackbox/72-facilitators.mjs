@@ -9,7 +9,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { jwtVerify } from "../devnet/node_modules/jose/dist/webapi/index.js";
 import { addGas, addToken, testAccount } from "../devnet/chain.mjs";
-import { balance, encodeV1, encodeV2, rebuilt, signV2 } from "../devnet/client.mjs";
+import { balance, encodeV1, encodeV2, payV2, rebuilt, signV2 } from "../devnet/client.mjs";
 import { startFacilitator } from "../devnet/facilitator.mjs";
 import { startFaults } from "../devnet/faults.mjs";
 import { startStack } from "../harness/stack.mjs";
@@ -307,6 +307,24 @@ asset_decimals = 6
     await sells();
     const answer = await lone.send({ body, headers: await world.payment({ payer: info.payers[5] }) });
     assert.equal(answer.status, 200, answer.text);
+  });
+
+  await test("one that settles version 1 alone: the 402 has no header, whose empty list would hide the body's offer, also by MCP", async () => {
+    only.set({ supported: { mode: "status", code: 200, body: { kinds: [{ x402Version: 1, scheme: "exact", network: info.networkV1 }] } } });
+    await until("version 2 is gone", async () => (await unpaid()).required === null);
+    const { status, json } = await unpaid();
+    assert.equal(status, 402);
+    assert.deepEqual(json.accepts.map(({ network, asset }) => [network, asset]), [[info.networkV1, info.asset]]);
+    const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "execute", arguments: HELLO } };
+    const { result } = (await lone.send({ path: "/mcp", body: call })).json;
+    assert.equal(result.isError, true);
+    assert.equal(result.structuredContent.x402Version, 1);
+    assert.equal(result.structuredContent.accepts[0].network, info.networkV1);
+    const answer = await payV2({ url: `${lone.https}/execute`, ca: lone.ca, key: info.payers[5].privateKey, method: "POST", body: HELLO });
+    assert.equal(answer.status, 200, answer.text);
+    assert.equal(answer.payment.name, "X-PAYMENT");
+    only.reset();
+    await until("version 2 is there again", async () => (await unpaid()).required !== null);
   });
 
   await test("its list is followed, and a list that cannot be had takes nothing away", async () => {

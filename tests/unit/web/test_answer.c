@@ -8,6 +8,7 @@
 #include "base/hex.h"
 #include "base/json.h"
 #include "web/dialect.h"
+#include "web/mcp_result.h"
 #include "web/result.h"
 
 static const struct json_caps caps = { .depth = 32, .values = 4096 };
@@ -100,6 +101,53 @@ required(void **state)
 	    "payment_required");
 	json_free(v1);
 	json_free(v2);
+	http_reply_free(&a);
+}
+
+static void
+learn(struct fixture *x, const char *kinds)
+{
+	assert_int_equal(
+	    facilitator_learn(
+		sites_facilitator(x->sites, "default"), kinds, strlen(kinds)),
+	    ST_OK);
+}
+
+/* Where version 1 alone is settled there is no header, whose empty list would
+ * keep clients from the body; MCP then has the body's object too. */
+static void
+required_of_version_1(void **state)
+{
+	struct fixture *x = *state;
+	struct http_reply a;
+	struct fault f;
+	struct cJSON *v;
+	const struct cJSON *e;
+	struct buf mcp;
+
+	learn(x, "{\"kinds\":[{\"x402Version\":1,\"scheme\":\"exact\","
+		 "\"network\":\"base-sepolia\"}]}");
+	http_reply_init(&a, 65536);
+	buf_init(&mcp, 262144);
+	fault_set(&f, ST_PAYMENT_REQUIRED, "Payment required");
+	answer_required(
+	    &a, x->site, &x->site->tiers[0], dialect_of("/execute"), &f);
+	mcp_result_put_run(&mcp, &a, false);
+	learn(x, fixture_kinds);
+	assert_int_equal(a.status, 402);
+	assert_null(strstr(buf_cstr(&a.headers), "PAYMENT-REQUIRED"));
+	v = parsed(&a.body);
+	names_are(v, "x402Version error accepts extensions details");
+	assert_int_equal(json_count(json_get(v, "accepts")), 1);
+	json_free(v);
+	v = parsed(&mcp);
+	e = json_get(v, "structuredContent");
+	assert_int_equal(json_count(json_get(e, "accepts")), 1);
+	e = json_first(json_get(e, "accepts"));
+	assert_string_equal(
+	    json_string(json_get(e, "network")), "base-sepolia");
+	json_free(v);
+	buf_free(&mcp);
 	http_reply_free(&a);
 }
 
@@ -326,6 +374,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(required),
+		cmocka_unit_test(required_of_version_1),
 		cmocka_unit_test(offers),
 		cmocka_unit_test(response),
 		cmocka_unit_test(errors),
