@@ -29,6 +29,7 @@
 #include "web/context.h"
 #include "web/flight.h"
 #include "web/http.h"
+#include "web/leftover.h"
 #include "web/mender.h"
 #include "web/metrics.h"
 #include "web/outlet.h"
@@ -278,6 +279,7 @@ watch(struct gate *g, const struct gate_fds *fds, int signals)
 		if (n < 0 && errno != EINTR)
 			return false;
 		if (n == 0) {
+			leftover_round(&g->ctx);
 			expire(g);
 			tell_limits(g);
 		}
@@ -324,6 +326,8 @@ open_all(struct gate *g, const struct conf *c, int boxer)
 		st = sites_default(&s, g->ctx.sites);
 	if (st == ST_OK && s->broken.st != ST_OK)
 		st = ST_FORMAT;
+	if (st == ST_OK)
+		(void)leftover_elsewhere(g->ctx.ledger, s->conf.public_url);
 	if (st == ST_OK)
 		st = sites_watch(g->ctx.sites, s, FIRST_LOOK_MS);
 	if (st == ST_OK)

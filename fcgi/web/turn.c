@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 
 #include "web/flight.h"
+#include "web/leftover.h"
 
 enum status
 turn_key(struct run *r)
@@ -20,26 +21,12 @@ turn_key(struct run *r)
 	return ST_OK;
 }
 
-/* We hold the flight, so a row in the middle of something was left there by a
- * write that failed: read it as a restart would. */
+/* We hold the flight, so nobody else is at work on the row. */
 static enum status
 mend_row(struct run *r)
 {
-	struct ledger_row *row = &r->row;
-	const char *id = buf_cstr(&r->identity);
-	enum status st = ST_OK;
-
-	if (row->state == LEDGER_CLAIMED) {
-		st = ledger_release(r->g->ledger, id);
-		row->state = LEDGER_STATE_MAX;
-	} else if (row->state == LEDGER_SETTLING) {
-		st = ledger_unknown(r->g->ledger, id, "left in settling");
-		row->state = LEDGER_UNKNOWN;
-	} else if (row->state == LEDGER_RUNNING) {
-		st = ledger_owed(r->g->ledger, id);
-		row->state = LEDGER_SETTLED;
-	}
-	if (st != ST_OK)
+	if (leftover_mend(
+		r->g->ledger, buf_cstr(&r->identity), &r->row.state) != ST_OK)
 		return fault_set(&r->f, ST_SERVICE_INTERNAL_FAILURE, "ledger");
 	return ST_OK;
 }

@@ -10,6 +10,7 @@ import { findSleep, startStack, waking } from "../harness/stack.mjs";
 import { createSender } from "./http.mjs";
 import { until } from "./runner.mjs";
 import { assertRefused } from "./shape.mjs";
+import { payments } from "./tool.mjs";
 import { NDJSON, openStream } from "./streams.mjs";
 import { HELLO, siteSettings } from "./world.mjs";
 
@@ -138,6 +139,24 @@ export default async function disks(test, world) {
       });
       assertAnswered(answer, "hello\n");
       assert.deepEqual(moved, ONCE);
+    });
+
+    await test("what the full disk left in the middle is found though its payer never comes back", async () => {
+      const { payer, headers } = await pay();
+      const before = await world.held(payer.address);
+      world.faults.set({ settle: { mode: "delay", ms: 1000, times: 1 } });
+      const first = send({ body: HELLO, headers });
+      await until("it was charged", async () => (await world.held(payer.address)) < before, { everyMs: 10 });
+      disk.fill();
+      assertRefused(await first, "PAYMENT_SETTLEMENT_INDETERMINATE");
+      const stands = async (state) => (await payments({ folder: disk.at }, state)).some((line) => line.includes(payer.address));
+      assert.ok(await stands("settling"));
+      disk.free();
+      // A round each minute, then a look at the chain five seconds later.
+      await until("it is known to be paid", () => stands("settled"), { withinMs: 100_000, everyMs: 500 });
+      const { result: answer, ...then } = await world.moved(payer, () => send({ body: HELLO, headers }));
+      assertAnswered(answer, "hello\n");
+      assert.deepEqual(then, NOTHING);
     });
 
     await test("the disk runs full while a paid program runs: its answer is had once there is room, for one charge", async () => {
