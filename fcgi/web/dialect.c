@@ -33,6 +33,13 @@ dialect_offered(const struct dialect *d, const struct site *s)
 	return site_route(s, d->path) && request_base(d->form, s) != NULL;
 }
 
+enum status
+dialect_refuse(struct fault *f, const char *path)
+{
+	return fault_set(
+	    f, ST_REQUEST_NOT_FOUND, "%s is not offered at this site", path);
+}
+
 void
 dialect_prices(uint64_t *least, uint64_t *most, const struct dialect *d,
     const struct site *s)

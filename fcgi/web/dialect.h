@@ -61,6 +61,8 @@ const struct dialect *dialect_of(const char *path);
 /* Is its route offered at the site: by the settings, and as far as the host's
  * memory holds a run of a flat price? */
 bool dialect_offered(const struct dialect *d, const struct site *s);
+/* That it is not, as ST_REQUEST_NOT_FOUND, which it returns. */
+enum status dialect_refuse(struct fault *f, const char *path);
 
 /* The lowest and the highest price of its route, in millionths of a dollar, at
  * a site that offers it. */

@@ -39,6 +39,7 @@ struct call {
 	const struct http_request *q;
 	struct intake *in;
 	struct mcp_message *m;
+	bool offered; /* the route; else only a run paid before is served */
 };
 
 static bool
@@ -324,7 +325,14 @@ call_execute(struct call *c)
 			call.progress = buf_cstr(&t.token);
 		run_paid_call(&http, c->g, c->site, c->dialect, &q, &call);
 	}
-	tell(c, &http, true, t.v1);
+	if (!c->offered && http.status == 404) {
+		struct http_reply unused = *c->a;
+
+		*c->a = http;
+		http = unused;
+	} else {
+		tell(c, &http, true, t.v1);
+	}
 	http_reply_free(&http);
 	buf_free(&t.payment);
 	buf_free(&t.token);
@@ -382,6 +390,18 @@ static const struct {
 	{ "tools/call", call_tool },
 };
 
+/* What alone can be about a payment that came before. */
+static bool
+is_execute(const struct mcp_message *m)
+{
+	const struct cJSON *v =
+	    m->params == NULL ? NULL : json_get(m->params, "name");
+	const char *name = v == NULL ? NULL : json_string(v);
+
+	return !m->silent && strcmp(m->method, "tools/call") == 0 &&
+	       name != NULL && strcmp(name, "execute") == 0;
+}
+
 static void
 answer(struct call *c)
 {
@@ -402,7 +422,7 @@ mcp_answer(struct http_reply *a, struct context *g, const struct site *s,
 	struct fault f = { .st = ST_BUG };
 	struct intake in;
 	struct mcp_message m;
-	struct call c = { a, g, s, d, q, &in, &m };
+	struct call c = { a, g, s, d, q, &in, &m, dialect_offered(d, s) };
 	enum mcp_message_error code;
 
 	intake_init(&in, g);
@@ -412,7 +432,10 @@ mcp_answer(struct http_reply *a, struct context *g, const struct site *s,
 		return;
 	}
 	code = mcp_message_read(&m, buf_cstr(&in.body), in.body.len, &f);
-	if (code != MCP_MESSAGE_OK) {
+	if (!c.offered && (code != MCP_MESSAGE_OK || !is_execute(&m))) {
+		dialect_refuse(&f, q->path);
+		answer_error_as(a, &f, d->put_error);
+	} else if (code != MCP_MESSAGE_OK) {
 		refuse(&c, code, f.message);
 	} else if (version != NULL && !known_version(version)) {
 		/* The transport's own rule, and no JSON-RPC matter. */

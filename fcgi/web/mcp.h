@@ -11,7 +11,8 @@
 #include "web/http.h"
 #include "web/site.h"
 
-/* POST on the route of d, which site s offers. Fills *a; never fails. */
+/* POST on the route of d. Where site s does not offer it, only a run that was
+ * paid there before is served, and all else is a 404. Fills *a; never fails. */
 void mcp_answer(struct http_reply *a, struct context *g, const struct site *s,
     const struct dialect *d, const struct http_request *q);
 

@@ -36,7 +36,7 @@ resume_parse(struct run *r, const struct ledger_row *row)
 		    buf_cstr(body), body->len, false, &r->f);
 	/* A refusal is the truth where no money moved, but nowhere else. */
 	if (st != ST_OK && row->state != LEDGER_FAILED &&
-	    status_api(st)->http == 400)
+	    (status_api(st)->http == 400 || st == ST_REQUEST_NOT_FOUND))
 		return missing(r);
 	if (st != ST_OK)
 		return st;

@@ -13,7 +13,9 @@
 #include "web/run.h"
 #include "web/sites.h"
 
-/* What sells or prices: d is the dialect, or NULL for a quote. */
+/* What sells or prices: d is the dialect, or NULL for a quote. A route that is
+ * offered no more still serves what was sold there before, which the ledger
+ * alone knows; a call of MCP does not show here. */
 static void
 sold(struct http_reply *a, struct context *g, const struct http_request *q,
     const struct dialect *d)
@@ -23,7 +25,8 @@ sold(struct http_reply *a, struct context *g, const struct http_request *q,
 	bool sound = sites_of(&loan, g->sites, q) == ST_OK &&
 		     loan.site->broken.st == ST_OK;
 
-	if (sound && d != NULL && dialect_offered(d, loan.site)) {
+	if (sound && d != NULL &&
+	    (dialect_offered(d, loan.site) || d->rpc || run_repeats(q))) {
 		if (d->rpc)
 			mcp_answer(a, g, loan.site, d, q);
 		else
@@ -35,8 +38,7 @@ sold(struct http_reply *a, struct context *g, const struct http_request *q,
 		return;
 	}
 	if (sound)
-		fault_set(&f, ST_REQUEST_NOT_FOUND,
-		    "%s is not offered at this site", q->path);
+		dialect_refuse(&f, q->path);
 	answer_error_as(a, &f, d != NULL ? d->put_error : NULL);
 }
 

@@ -85,7 +85,7 @@ read_payment(struct run *r)
 		return st;
 	accept_choose(
 	    &r->choice, &r->pay, r->site->accepts, r->site->n_accepts);
-	set_requirement(r, request_base(r->dialect->form, r->site));
+	set_requirement(r, run_state_base(r));
 	if (r->pay.evm)
 		eth_address_text(r->payer, &r->pay.auth.from);
 	r->signature = x402_signature(&r->pay, &r->req, &r->f);
@@ -256,6 +256,9 @@ settle_row(struct run *r, const struct ledger_row *row)
 
 	if (st != ST_OK || r->transaction != NULL)
 		return st;
+	/* Nothing moved, so that would be a sale. */
+	if (row->state == LEDGER_FAILED && !r->offered)
+		return dialect_refuse(&r->f, r->q->path);
 	if (row->state == LEDGER_FAILED)
 		st = x402_window(&r->pay, (uint64_t)time(NULL), 0, &r->f);
 	if (st != ST_OK)
@@ -302,8 +305,11 @@ run_known(struct run *r)
 static enum status
 run_new(struct run *r)
 {
-	enum status st = repeat_identifier(r);
+	enum status st = ST_BUG;
 
+	if (!r->offered)
+		return dialect_refuse(&r->f, r->q->path);
+	st = repeat_identifier(r);
 	if (st == ST_OK)
 		st = parse_body(r);
 	run_state_stage_end(r, RUN_STAGE_PARSE);
@@ -378,8 +384,11 @@ run_by_payment(struct run *r)
 static enum status
 offer(struct run *r)
 {
-	enum status st = quota_address(r->g->quota, r->q, &r->f);
+	enum status st = ST_BUG;
 
+	if (!r->offered)
+		return dialect_refuse(&r->f, r->q->path);
+	st = quota_address(r->g->quota, r->q, &r->f);
 	if (st != ST_OK)
 		return st;
 	r->tier = request_price(
@@ -420,6 +429,13 @@ run_all(struct run *r, enum status st)
 		refusal_put(r);
 	run_state_tell(r, st);
 	run_state_free(r);
+}
+
+bool
+run_repeats(const struct http_request *q)
+{
+	return q->payment_signature != NULL || q->x_payment != NULL ||
+	       q->idempotency_key != NULL;
 }
 
 void

@@ -5,6 +5,8 @@
 #ifndef RUN_H
 #define RUN_H
 
+#include <stdbool.h>
+
 #include "web/context.h"
 #include "web/http.h"
 #include "web/site.h"
@@ -12,8 +14,11 @@
 struct dialect;
 struct intake;
 
-/* POST on the route of dialect d, which site s offers. Fills *a; never fails.
- */
+/* Can it be about a payment that came before? It brings one, or a key. */
+bool run_repeats(const struct http_request *q);
+
+/* POST on the route of dialect d. Where site s does not offer it, only what was
+ * paid there before is served, and all else is a 404. Fills *a; never fails. */
 void run_paid(struct http_reply *a, struct context *g, const struct site *s,
     const struct dialect *d, const struct http_request *q);
 

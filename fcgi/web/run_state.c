@@ -37,6 +37,7 @@ run_state_init(struct run *r, struct http_reply *a, struct context *g,
 	r->g = g;
 	r->site = s;
 	r->dialect = d;
+	r->offered = dialect_offered(d, s);
 	r->q = q;
 	r->paid = q->payment_signature != NULL || q->x_payment != NULL;
 	r->begin = io_now_us();
@@ -48,6 +49,14 @@ run_state_init(struct run *r, struct http_reply *a, struct context *g,
 	buf_init(&r->streams[1], 0);
 	stream_init(&r->live, d->live ? q->accept : NULL);
 	site_resource(&r->res, r->url, s, q->path);
+}
+
+const struct site_tier *
+run_state_base(const struct run *r)
+{
+	const struct site_tier *t = request_base(r->dialect->form, r->site);
+
+	return t != NULL ? t : &r->site->tiers[0];
 }
 
 void

@@ -46,7 +46,8 @@ struct run {
 
 	struct intake in;
 
-	bool paid; /* a payment came with it: pay, signature */
+	bool offered; /* the dialect, at the site: else nothing new is sold */
+	bool paid;    /* a payment came with it: pay, signature */
 	struct x402_payment pay;
 	enum x402_signed signature;
 	/* Of the payment that the request is about: its own, or the one that an
@@ -105,6 +106,9 @@ struct run {
 void run_state_init(struct run *r, struct http_reply *a, struct context *g,
     const struct site *s, const struct dialect *d,
     const struct http_request *q);
+/* The tier that stands in for the body's: the base one, or any where the site
+ * does not offer the dialect. */
+const struct site_tier *run_state_base(const struct run *r);
 /* The payment's turn in flight ends, if it was ours. */
 void run_state_leave(struct run *r);
 /* The work is done: twins waiting in flight wake up, and its place among those

@@ -38,8 +38,9 @@ struct site {
 	/* Dialects with a flat price that are offered. */
 	struct site_tier flat[CONF_DIALECTS];
 	size_t n_flat;
-	struct limits max;  /* the largest that some tier holds, per limit */
-	struct site *whole; /* with all tiers and runtimes there are, or NULL */
+	struct limits max;   /* the largest that some tier holds, per limit */
+	struct site *whole;  /* with all tiers, runtimes and flat prices there
+			      * are, or NULL: it is that itself */
 	struct fault broken; /* not ST_OK: this location's settings are wrong */
 };
 

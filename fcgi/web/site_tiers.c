@@ -110,15 +110,16 @@ add_flat(struct site *s, const struct conf_dialect *d, struct fault *f)
 	return st;
 }
 
-/* What was paid when more was offered here is served all the same. A tier that
- * could not be offered here is no reason to offer none. */
+/* What was paid when more was offered here is served all the same. What could
+ * not be offered here is no reason to offer none. */
 static void
 build_whole(struct site *s)
 {
 	const struct conf *c = s->base;
 	struct site *w = NULL;
 
-	if (s->conf.tiers == NULL && s->conf.runtimes == NULL)
+	if (s->conf.tiers == NULL && s->conf.runtimes == NULL &&
+	    s->conf.routes == NULL)
 		return;
 	w = malloc(sizeof(*w));
 	if (w == NULL)
@@ -128,6 +129,10 @@ build_whole(struct site *s)
 	w->n_tiers = 0;
 	for (size_t i = 0; i < c->n_tiers; i++)
 		(void)add_tier(w, &c->tiers[i], NULL);
+	w->n_flat = 0;
+	for (size_t i = 0; i < c->n_dialects; i++)
+		if (conf_dialect_fits(c, &c->dialects[i]))
+			(void)add_flat(w, &c->dialects[i], NULL);
 	s->whole = w;
 }
 

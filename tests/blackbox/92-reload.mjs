@@ -1,7 +1,9 @@
 // SIGHUP: new settings come into force without a run or a waiting request being lost; unsound ones change nothing.
 import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { decodeHeader } from "../devnet/fetch.mjs";
 import { assertRun } from "./shape.mjs";
 import { until } from "./runner.mjs";
 import { HELLO } from "./world.mjs";
@@ -56,6 +58,101 @@ export default async function reload(test, world) {
     assert.equal(again.text, answer.text);
     assert.equal(again.headers["idempotency-replayed"], "true");
     assert.equal(await price(), "$0.0010");
+  });
+
+  await test("a route that is offered no more: what was paid there is answered or finished, and nothing else is sold", async () => {
+    const FLAT = { path: "/api/code-run", body: JSON.stringify({ code: "print('hello')", language: "python" }), amount: "20000" };
+    const NATIVE = { path: "/execute", body: JSON.stringify(HELLO), amount: "1000" };
+    const paid = async ({ path, body, amount }, more) => {
+      const payer = world.nextPayer();
+      return { path, body, payer, headers: { ...(await world.payment({ payer, amount })), ...more } };
+    };
+    const ask = ({ path, body, headers }) => world.send({ path, body, headers });
+    const answered = async (call) => {
+      const answer = await ask(call);
+      assert.equal(answer.status, 200, answer.text);
+      return { ...call, answer };
+    };
+    /** One whose settle goes as `settle` says. */
+    const settledAs = async (settle, status, call) => {
+      world.faults.set({ settle: { ...settle, times: 1 } });
+      const answer = await ask(call);
+      assert.equal(answer.status, status, answer.text);
+      return call;
+    };
+    const key = { "Idempotency-Key": randomBytes(24).toString("hex") };
+    const done = [await answered(await paid(FLAT)), await answered(await paid(NATIVE)), await answered(await paid(FLAT, key))];
+    const keyOnly = { ...done[2], headers: key };
+    const lost = [await settledAs({ mode: "reset-after" }, 503, await paid(FLAT)), await settledAs({ mode: "reset-before" }, 503, await paid(NATIVE))];
+    const refused = [await settledAs({ mode: "refuse" }, 402, await paid(FLAT)), await settledAs({ mode: "refuse" }, 402, await paid(NATIVE))];
+    const tool = async ({ body, headers }) => {
+      const _meta = headers && { "x402/payment": decodeHeader(headers["PAYMENT-SIGNATURE"]) };
+      const message = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "execute", arguments: JSON.parse(body), ...(_meta && { _meta }) } };
+      return world.send({ path: "/mcp", body: message });
+    };
+    const called = await paid(NATIVE);
+    const told = await tool(called);
+    assert.equal(told.json.result.isError, false, told.text);
+
+    await hup(original.replace("[site]", "[site]\nroutes = /v1/code /quote"), /gate: accepts again/);
+    for (const { answer, payer, ...call } of [...done, { ...keyOnly, answer: done[2].answer }]) {
+      const again = await world.free(payer, () => ask(call));
+      assert.equal(again.text, answer.text);
+      assert.equal(again.headers["idempotency-replayed"], "true");
+    }
+    const again = await world.free(called.payer, () => tool(called));
+    assert.deepEqual(again.json, told.json);
+    for (const call of lost) {
+      const answer = await until("its run", async () => {
+        const now = await ask(call);
+        assert.ok([200, 503].includes(now.status), now.text);
+        return now.status === 200 && now;
+      });
+      assert.match(answer.text, /hello/);
+    }
+    const gone = async (payer, call) => {
+      const answer = await world.free(payer, call);
+      assert.equal(answer.status, 404, answer.text);
+      assert.match(answer.text, /is not offered at this site/);
+      assert.equal(answer.required, null);
+    };
+    for (const sold of [FLAT, NATIVE]) {
+      const fresh = await paid(sold);
+      const { payer } = fresh;
+      const [[name, value]] = Object.entries(fresh.headers);
+      await gone(payer, () => ask(fresh));
+      await gone(payer, () => ask({ ...fresh, headers: {} }));
+      await gone(payer, () => ask({ ...fresh, headers: { [name]: "x" } }));
+      await gone(payer, () => ask({ ...fresh, headers: { [name]: `${value.slice(0, -40)}${value.slice(-36)}` } }));
+      await gone(payer, () => ask({ ...fresh, headers: { "Idempotency-Key": randomBytes(24).toString("hex") } }));
+    }
+    for (const call of refused) {
+      await gone(call.payer, () => ask(call));
+    }
+    const fresh = await paid(NATIVE);
+    await gone(fresh.payer, () => tool(fresh));
+    await gone(fresh.payer, () => tool({ body: fresh.body }));
+    const other = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "quote", arguments: {} } };
+    for (const message of [other, { ...other, method: "tools/list", params: {} }, { ...other, params: {} }, "[", { ...other, id: undefined }]) {
+      await gone(fresh.payer, () => world.send({ path: "/mcp", body: message }));
+    }
+    await hup(original, /gate: accepts again/);
+    for (const call of refused) {
+      await answered(call);
+    }
+  });
+
+  await test("another public_url while a payment is unknown: the log says what follows, and the old one mends it", async () => {
+    const payer = world.nextPayer();
+    const call = { body: JSON.stringify(HELLO), headers: await world.payment({ payer }) };
+    world.faults.set({ settle: { mode: "reset-before", times: 1 } });
+    assert.equal((await world.send(call)).status, 503);
+    const [, url] = original.match(/^public_url = (.*)$/m);
+    const escaped = url.replaceAll(".", "\\.");
+    await hup(original.replace(url, `${url}/moved`), new RegExp(`unknown or owed at other sites than ${escaped}/moved: 1, of ${escaped} for one`));
+    assert.equal((await world.free(payer, () => world.send(call))).status, 409);
+    await hup(original, /gate: accepts again/);
+    assert.equal((await world.send(call)).status, 200);
   });
 
   await test("settings that are wrong, or need a restart, leave all as it is", async () => {

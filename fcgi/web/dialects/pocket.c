@@ -125,8 +125,7 @@ pocket_read(
 	    loan.site->broken.st != ST_OK) {
 		answer_error_as(a, &f, put_error);
 	} else if (!dialect_offered(&pocket_dialect, loan.site)) {
-		fault_set(&f, ST_REQUEST_NOT_FOUND,
-		    "%s is not offered at this site", q->path);
+		dialect_refuse(&f, q->path);
 		answer_error_as(a, &f, put_error);
 	} else if (strcmp(q->path, "/v1/health") == 0) {
 		health_put_short(a, g);
