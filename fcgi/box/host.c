@@ -375,6 +375,8 @@ check_mechanism(struct check *k)
 	say(k, "memory limit", true, "%s", host_mechanism_text(kind));
 	host_shared_tell(&line, kind);
 	pass_on(k, &line);
+	if (host_shared_sockets(&line, kind, k->conf->memory_bytes))
+		pass_on(k, &line);
 }
 
 static void

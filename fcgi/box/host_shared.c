@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/io.h"
 #include "base/own.h"
@@ -19,6 +20,17 @@ static const struct {
 	/* For 512 runs (work.c bounds each). */
 	{ "/proc/sys/fs/inotify/max_user_instances",
 	    "fs.inotify.max_user_instances", 8192 },
+};
+
+/* In v2 what waits in sockets is part of a run's memory, and the bound that all
+ * of the host share must not come first. The middle of three numbers is the
+ * one from which on the kernel keeps everybody short. */
+static const struct {
+	const char *path;
+	const char *name;
+} socket_pages[] = {
+	{ "/proc/sys/net/ipv4/tcp_mem", "net.ipv4.tcp_mem" },
+	{ "/proc/sys/net/ipv4/udp_mem", "net.ipv4.udp_mem" },
 };
 
 long
@@ -38,6 +50,49 @@ static bool
 is_enough(long n, long enough)
 {
 	return enough == 0 ? n == 0 : n >= enough;
+}
+
+static long
+middle_number(const char *path, long other)
+{
+	OWN_FREE char *text = NULL;
+	char *at, *end;
+	long n;
+
+	if (io_read_path(path, 128, &text, NULL) != ST_OK)
+		return other;
+	(void)strtol(text, &at, 10);
+	n = strtol(at, &end, 10);
+	return end == at ? other : n;
+}
+
+bool
+host_shared_sockets(
+    struct host_line *line, enum cgroup_kind kind, uint64_t memory_bytes)
+{
+	long pages = (long)(memory_bytes / (uint64_t)sysconf(_SC_PAGESIZE));
+	size_t len = 0;
+
+	memset(line, 0, sizeof(*line));
+	line->what = "sockets of runs";
+	line->ok = true;
+	if (kind != CGROUP_V2)
+		return false;
+	for (size_t i = 0; i < sizeof(socket_pages) / sizeof(socket_pages[0]);
+	     i++) {
+		if (middle_number(socket_pages[i].path, pages) >= pages)
+			continue;
+		len += (size_t)snprintf(line->text + len,
+		    sizeof(line->text) - len, "%s%s=%ld %ld %ld",
+		    len == 0 ? "runs can use up the host's: advised in "
+			       "/etc/sysctl.d/tollbox.conf: "
+			     : ", ",
+		    socket_pages[i].name, pages, pages, pages);
+	}
+	if (len == 0)
+		(void)snprintf(line->text, sizeof(line->text),
+		    "the limits of their memory come before the host's");
+	return true;
 }
 
 void

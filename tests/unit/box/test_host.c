@@ -436,6 +436,33 @@ what_runs_share(void **state)
 	assert_true(line->ok);
 }
 
+/* Where they are part of a run's memory, that is to be their bound. */
+static void
+what_waits_in_sockets_of_runs(void **state)
+{
+	struct host_line line;
+	char wanted[192];
+	uint64_t pages = 1ull << 38;
+
+	(void)state;
+	assert_false(host_shared_sockets(&line, CGROUP_NONE, 1ull << 50));
+	assert_false(host_shared_sockets(&line, CGROUP_V1, 1ull << 50));
+	assert_true(host_shared_sockets(&line, CGROUP_V2, 1 << 20));
+	assert_true(line.ok);
+	assert_non_null(strstr(line.text, "come before"));
+	/* More than any host has. */
+	assert_true(host_shared_sockets(
+	    &line, CGROUP_V2, pages * (uint64_t)sysconf(_SC_PAGESIZE)));
+	assert_true(line.ok);
+	(void)snprintf(wanted, sizeof(wanted),
+	    "/etc/sysctl.d/tollbox.conf: net.ipv4.tcp_mem=%llu %llu %llu, "
+	    "net.ipv4.udp_mem=%llu %llu %llu",
+	    (unsigned long long)pages, (unsigned long long)pages,
+	    (unsigned long long)pages, (unsigned long long)pages,
+	    (unsigned long long)pages, (unsigned long long)pages);
+	assert_non_null(strstr(line.text, wanted));
+}
+
 static void
 pieces_that_are_missing(void **state)
 {
@@ -572,6 +599,7 @@ main(void)
 		cmocka_unit_test(attacks_that_succeed),
 		cmocka_unit_test(the_memory_wall),
 		cmocka_unit_test(what_runs_share),
+		cmocka_unit_test(what_waits_in_sockets_of_runs),
 		cmocka_unit_test(pieces_that_are_missing),
 		cmocka_unit_test(the_run_user),
 		cmocka_unit_test(the_mechanism),
