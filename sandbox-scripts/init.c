@@ -371,13 +371,14 @@ main(int argc, char **argv)
 	struct init_warm w = { .pid = 0, .value = -1 };
 	struct init_trouble t;
 	uint64_t limit_us;
-	bool has_filter, early;
+	bool has_filter, early, sealed;
 	int signals;
 	pid_t pid;
 
 	/* Anywhere else kill(-1) would hit all of the user's processes. */
 	if (getpid() != 1 || argc < 1 + INIT_FD_END - INIT_CONTROL + 1)
 		return 2;
+	sealed = init_seal(&t);
 	prctl(PR_SET_DUMPABLE, 0);
 	prctl(PR_SET_NAME, "sandbox-init");
 	if (!take_descriptors(argv + 1, &has_filter))
@@ -385,7 +386,7 @@ main(int argc, char **argv)
 	signals = child_signals();
 	if (signals < 0)
 		return 2;
-	if (has_filter && !init_start_filter(INIT_FILTER, &t)) {
+	if (!sealed || (has_filter && !init_start_filter(INIT_FILTER, &t))) {
 		init_control_tell_failed(&t);
 		return 1;
 	}

@@ -42,6 +42,11 @@ struct init_image {
 	size_t len;
 };
 
+/* ---- init_seal.c: what PID 1 itself may not do ---- */
+
+/* Before anything else. The program inherits it. */
+bool init_seal(struct init_trouble *t);
+
 /* ---- init_control.c: the socket to the boxer ---- */
 
 union init_order {

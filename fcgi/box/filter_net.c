@@ -91,6 +91,41 @@ add_tcp_key(scmp_filter_ctx ctx)
 	    ctx, SCMP_ACT_ERRNO(ENOPROTOOPT), SCMP_SYS(setsockopt), 2, cmp);
 }
 
+/* An option of sockets in general that is answered with error. */
+static int
+add_option(scmp_filter_ctx ctx, uint32_t error, scmp_datum_t option)
+{
+	const struct scmp_arg_cmp cmp[] = {
+		SCMP_A1(SCMP_CMP_MASKED_EQ, LOW32, SOL_SOCKET),
+		SCMP_A2(SCMP_CMP_MASKED_EQ, LOW32, option),
+	};
+
+	return filter_add(
+	    ctx, SCMP_ACT_ERRNO(error), SCMP_SYS(setsockopt), 2, cmp);
+}
+
+/*
+ * Who closes a socket that lingers waits. That may be a thread of the kernel
+ * that closes for all of the host (for sockets that lie unread in each other),
+ * so nothing lingers: the call does nothing and seems to work. The program's
+ * PID 1 may not either (sandbox-scripts/init_seal.c).
+ *
+ * A filter of a socket takes of what the host has for all compiled filters
+ * (net.core.bpf_jit_limit), and no limit of a run counts it.
+ */
+static int
+add_options(scmp_filter_ctx ctx)
+{
+	static const scmp_datum_t filters[] = { SO_ATTACH_FILTER, SO_ATTACH_BPF,
+		SO_ATTACH_REUSEPORT_CBPF, SO_ATTACH_REUSEPORT_EBPF };
+	int rc = add_option(ctx, 0, SO_LINGER);
+
+	for (size_t i = 0; rc == 0 && i < sizeof(filters) / sizeof(filters[0]);
+	     i++)
+		rc = add_option(ctx, EPERM, filters[i]);
+	return rc;
+}
+
 int
 filter_net_add(scmp_filter_ctx ctx, bool asked)
 {
@@ -98,5 +133,7 @@ filter_net_add(scmp_filter_ctx ctx, bool asked)
 
 	if (rc == 0)
 		rc = add_inet(ctx, asked, AF_INET6);
+	if (rc == 0)
+		rc = add_options(ctx);
 	return rc < 0 ? rc : add_tcp_key(ctx);
 }

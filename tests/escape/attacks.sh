@@ -138,11 +138,13 @@ attack others others.py -- "$sleeper"
 attack files files.py -w 67108864 -- 67108864 "$top"
 attack 'files, least work folder' files.py -w 1048576 -- 1048576 "$top"
 attack bomb bomb.py --
+attack lasting lasting.py --
 attack 'python works' works.py --
 attack 'node works' works.js --
 
 # One layer less: the next one holds.
 attack 'no filter: kernel' kernel.py -l filter -e FILTER=off --
+attack 'no filter: lasting' lasting.py -l filter --
 attack 'no filter: others' others.py -l filter -e FILTER=off -- "$sleeper"
 attack 'no --disable-userns: kernel' kernel.py -l userns --
 attack 'no --remount-ro: files' files.py -w 67108864 -l remount \

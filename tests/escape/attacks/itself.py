@@ -12,11 +12,21 @@ from probe import check, done, refused, syscall
 
 secret, host_folder = sys.argv[1], sys.argv[2]
 
-status = dict(line.rstrip("\n").split(":\t", 1) for line in open("/proc/self/status") if ":\t" in line)
+
+
+def status_of(pid):
+    return dict(line.rstrip("\n").split(":\t", 1) for line in open(f"/proc/{pid}/status") if ":\t" in line)
+
+
+status, init = status_of("self"), status_of(1)
 for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
     check(int(status[name], 16) == 0, name, status[name])
 check(status["NoNewPrivs"] == "1", "NoNewPrivs", status["NoNewPrivs"])
 check(status["Seccomp"] == "2", "Seccomp", status["Seccomp"])
+check(init["Seccomp"] == "2", "Seccomp of PID 1", init["Seccomp"])
+# One of its own, beside what it inherits.
+own = int(status["Seccomp_filters"]) - int(init["Seccomp_filters"])
+check(own == 1, "filters", str(own))
 check(status["Uid"].split() == ["1000"] * 4, "Uid", status["Uid"])
 check(status["Gid"].split() == ["1000"] * 4, "Gid", status["Gid"])
 check(status["Groups"].split() in ([], ["1000"]), "Groups", status["Groups"])

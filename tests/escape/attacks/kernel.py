@@ -5,12 +5,16 @@ import errno
 import mmap
 import os
 import signal
+import socket
+import struct
 import subprocess
 
 from probe import check, done, killed, libc, refused, syscall
 
 EPERM, ENOSYS = errno.EPERM, errno.ENOSYS
 BUFFER = ctypes.create_string_buffer(256)
+ALLOW = ctypes.create_string_buffer(struct.pack("HBBI", 6, 0, 0, 0x7FFF0000), 8)  # a filter's only word
+PROGRAM = ctypes.create_string_buffer(struct.pack("HxxxxxxP", 1, ctypes.addressof(ALLOW)), 16)
 filtered = os.environ.get("FILTER", "on") == "on"
 
 calls = {
@@ -96,6 +100,19 @@ def int80():
 if filtered:
     # SIGSEGV where the kernel has no 32-bit entry at all.
     killed("int 0x80", int80, signal.SIGSYS, signal.SIGSEGV)
+# Of PID 1 too, so they hold without the program's own.
+refused("io_uring_setup, PID 1's rule", lambda: syscall(425, 8, BUFFER), ENOSYS)
+s = socket.socket()
+s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 1 << 30))
+lingers = struct.unpack("ii", s.getsockopt(socket.SOL_SOCKET, socket.SO_LINGER, 8))
+check(lingers == (0, 0), "SO_LINGER", str(lingers))
+for name, option, value in (
+    ("FILTER", 26, PROGRAM.raw),
+    ("BPF", 50, bytes(4)),
+    ("REUSEPORT_CBPF", 51, PROGRAM.raw),
+    ("REUSEPORT_EBPF", 52, bytes(4)),
+):
+    refused(f"SO_ATTACH_{name}", lambda o=option, v=value: s.setsockopt(socket.SOL_SOCKET, o, v), EPERM)
 r = subprocess.run(["/usr/bin/unshare", "-Ur", "true"], capture_output=True)
 check(r.returncode != 0, "unshare -Ur", r.stderr.decode().strip())
 refused("device node", lambda: os.mknod("/box/sda", 0o60600, os.makedev(254, 0)), EPERM)

@@ -660,6 +660,10 @@ what_the_program_inherits(void **state)
 	    "s = open('/proc/self/status').read()\n"
 	    "for k in ('SigIgn', 'SigBlk', 'Seccomp:', 'NoNewPrivs'):\n"
 	    "    print([l for l in s.split('\\n') if l.startswith(k)][0])\n"
+	    "n = [int(l.split()[1]) for f in ('self', '1')\n"
+	    "    for l in open(f'/proc/{f}/status')\n"
+	    "    if l.startswith('Seccomp_filters:')]\n"
+	    "print('filters', n[0] - n[1], n[1] > 0)\n"
 	    "print(open('/proc/1/environ', 'rb').read()\n"
 	    "    if os.access('/proc/1/environ', os.R_OK) else 'closed')\n",
 	    NULL);
@@ -668,7 +672,7 @@ what_the_program_inherits(void **state)
 	assert_string_equal(buf_cstr(&o.out),
 	    "[0, 1, 2, 3]\n1000\n"
 	    "SigIgn:\t0000000001001000\nSigBlk:\t0000000000000000\n"
-	    "Seccomp:\t2\nNoNewPrivs:\t1\nclosed\n");
+	    "Seccomp:\t2\nNoNewPrivs:\t1\nfilters 1 True\nclosed\n");
 	outcome_free(&o);
 }
 

@@ -62,6 +62,23 @@ only_tcp_and_udp(void **state)
 	}
 }
 
+/* Nothing lingers, and no socket gets a filter of its own. */
+static uint32_t
+answer_to_option(uint64_t name)
+{
+	switch (name) {
+	case SO_LINGER:
+		return REFUSE(0);
+	case SO_ATTACH_FILTER:
+	case SO_ATTACH_BPF:
+	case SO_ATTACH_REUSEPORT_CBPF:
+	case SO_ATTACH_REUSEPORT_EBPF:
+		return REFUSE(EPERM);
+	default:
+		return ALLOW;
+	}
+}
+
 /* Nor by other calls: each of these needs no right at all. */
 static void
 no_modules_by_name(void **state)
@@ -81,12 +98,15 @@ no_modules_by_name(void **state)
 		assert_int_equal(native(SYS_ioctl, 0, fine[i]), ALLOW);
 	for (uint64_t name = 0; name < 64; name++) {
 		const uint64_t tcp[6] = { 3, IPPROTO_TCP | HIGH, name },
-			       any[6] = { 3, SOL_SOCKET, name };
+			       any[6] = { 3, SOL_SOCKET, name },
+			       above[6] = { 3, SOL_SOCKET | HIGH, name | HIGH };
 
 		assert_int_equal(run(AUDIT_ARCH_X86_64, SYS_setsockopt, tcp),
 		    name == 38 ? REFUSE(ENOPROTOOPT) : ALLOW);
-		assert_int_equal(
-		    run(AUDIT_ARCH_X86_64, SYS_setsockopt, any), ALLOW);
+		assert_int_equal(run(AUDIT_ARCH_X86_64, SYS_setsockopt, any),
+		    answer_to_option(name));
+		assert_int_equal(run(AUDIT_ARCH_X86_64, SYS_setsockopt, above),
+		    answer_to_option(name));
 	}
 }
 
