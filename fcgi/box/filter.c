@@ -39,6 +39,7 @@
 /* What older or newer headers than these lack. */
 #define IOCTL_ADD_DLCI 0x8980
 #define IOCTL_DEL_DLCI 0x8981
+#define OPTION_SCHED_CORE 62 /* PR_SCHED_CORE */
 
 /* Refused with EPERM whatever the arguments, and counted as tried. */
 static const int refused[] = {
@@ -123,6 +124,18 @@ static const int absent[] = {
 	SCMP_SYS(io_uring_enter),
 	SCMP_SYS(io_uring_register),
 	SCMP_SYS(memfd_secret),
+	/* Takes of fs.aio-max-nr, which is the whole host's. */
+	SCMP_SYS(io_setup),
+};
+
+/* Does nothing and seems to work. All that can be written inside is in memory;
+ * what these reach beside is the host's disk, through its files and for all. */
+static const int idle[] = {
+	SCMP_SYS(sync),
+	SCMP_SYS(syncfs),
+	SCMP_SYS(fsync),
+	SCMP_SYS(fdatasync),
+	SCMP_SYS(sync_file_range),
 };
 
 /* PID 1 has the program's uid: what acts on it by number is refused. Threads
@@ -202,6 +215,20 @@ static const struct by_arg refused_by_arg[] = {
 static const struct by_arg refused_by_arg_unseen[] = {
 	{ SCMP_SYS(socket), EAFNOSUPPORT, 0, IS_LOW, AF_UNSPEC },
 	{ SCMP_SYS(socket), EAFNOSUPPORT, 0, IS_LOW, AF_NETLINK },
+	/* Filters take of what the host has for all compiled ones
+	 * (net.core.bpf_jit_limit), and no limit of a run counts it. As from a
+	 * kernel that has none: libraries go without. The one that this is
+	 * comes before it binds. */
+	{ SCMP_SYS(seccomp), EINVAL, 0, IS_LOW, SECCOMP_SET_MODE_FILTER },
+	{ SCMP_SYS(prctl), EINVAL, 0, IS_LOW, PR_SET_SECCOMP },
+	/* A core that others may not share is idle beside the program. */
+	{ SCMP_SYS(prctl), EINVAL, 0, IS_LOW, OPTION_SCHED_CORE },
+	/* Huge pages that the host set aside, which the memory's limit does
+	 * not count. As where there are none. */
+	{ SCMP_SYS(mmap), ENOMEM, 3, HAS_BIT, MAP_HUGETLB },
+	{ SCMP_SYS(memfd_create), EINVAL, 1, HAS_BIT, MFD_HUGETLB },
+	/* Forgets pages of the host's files that others read. */
+	{ SCMP_SYS(fadvise64), 0, 3, IS_LOW, POSIX_FADV_DONTNEED },
 };
 
 /* Go on, but PID 1 looks where they lead, which costs the caller some 20 us
@@ -341,6 +368,8 @@ build(scmp_filter_ctx ctx, bool watched)
 		rc = add_all(ctx, eperm, refused_unseen, LEN(refused_unseen));
 	if (rc == 0)
 		rc = add_all(ctx, enosys, absent, LEN(absent));
+	if (rc == 0)
+		rc = add_all(ctx, SCMP_ACT_ERRNO(0), idle, LEN(idle));
 	if (rc == 0)
 		rc = add_by_arg(
 		    ctx, watched, refused_by_arg, LEN(refused_by_arg));

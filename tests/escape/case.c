@@ -198,6 +198,15 @@ file_line(struct reader *r, char *rest)
 }
 
 static void
+cold_line(struct reader *r, char *rest)
+{
+	char *pattern = strsep(&rest, " ");
+
+	r->now.cold = *pattern == '\0' ? NULL : need(r, strdup(pattern));
+	r->now.cold_always = rest != NULL && strcmp(rest, "always") == 0;
+}
+
+static void
 repeat_line(struct reader *r, char *rest)
 {
 	char *n = strsep(&rest, " ");
@@ -260,6 +269,8 @@ line(struct reader *r)
 		set_stdin(r, NULL, number(r, rest));
 	else if (strcmp(key, "file") == 0)
 		file_line(r, rest);
+	else if (strcmp(key, "cold") == 0)
+		cold_line(r, rest);
 	else if (strcmp(key, "repeat") == 0)
 		repeat_line(r, rest);
 	else if (strcmp(key, "want") == 0)

@@ -9,6 +9,8 @@
  *				what is not named is as shipped
  *	stdin TEXT | stdin-bytes N
  *	file NAME BYTES		a file of that length, all 'x'
+ *	cold PATTERN [always]	the host's large files of that name are in no
+ *				memory when it starts; always: nor while it runs
  *	repeat N [TOGETHER]	run it N times, so many at once
  *	want END KEY=VALUE...	END: ok error signal timeout memory output
  *				network denial, several with |
@@ -80,6 +82,8 @@ struct case_step {
 	size_t stdin_len;
 	char *file;
 	size_t file_len;
+	char *cold;
+	bool cold_always;
 	long repeat;
 	long together;
 	bool beside;

@@ -1,6 +1,8 @@
 #include "unit/box/boxer_fixture.h"
 
+#include <glob.h>
 #include <regex.h>
+#include <sys/stat.h>
 
 #include "series.h"
 
@@ -197,6 +199,52 @@ fits(struct outcome *o, const struct case_want *w, long i, char why[SERIES_WHY])
 	return true;
 }
 
+/* ---- the host's files ---- */
+
+#define LARGE (1 << 20)
+
+/* Forget what is in the large files of that name, but for what some process
+ * has mapped. A program cannot: what it forgets, others would miss. */
+static void
+forget(const char *pattern)
+{
+	struct stat st;
+	glob_t g = { 0 };
+	int fd;
+
+	if (glob(pattern, 0, NULL, &g) != 0)
+		return;
+	for (size_t i = 0; i < g.gl_pathc; i++) {
+		if (stat(g.gl_pathv[i], &st) < 0 || !S_ISREG(st.st_mode) ||
+		    st.st_size < LARGE)
+			continue;
+		fd = open(g.gl_pathv[i], O_RDONLY | O_CLOEXEC);
+		if (fd < 0)
+			continue;
+		(void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+		close(fd);
+	}
+	globfree(&g);
+}
+
+struct colder {
+	const char *pattern;
+	bool stop;
+	pthread_t thread;
+};
+
+static void *
+colder_thread(void *arg)
+{
+	struct colder *c = arg;
+
+	while (!__atomic_load_n(&c->stop, __ATOMIC_ACQUIRE)) {
+		forget(c->pattern);
+		usleep(50000);
+	}
+	return NULL;
+}
+
 /* One run of the program and what is to be said of it; slow: it is nothing but
  * too slow. */
 static bool
@@ -204,6 +252,7 @@ run_once(struct series *all, long i, char why[SERIES_WHY], bool *slow)
 {
 	static long runs;
 	const struct case_step *s = all->s;
+	struct colder colder = { .pattern = s->cold };
 	struct outcome o = { 0 };
 	struct job_file extra;
 	char mark[16];
@@ -230,7 +279,17 @@ run_once(struct series *all, long i, char why[SERIES_WHY], bool *slow)
 		j.files = &extra;
 		j.n_files = 1;
 	}
+	if (s->cold != NULL)
+		forget(s->cold);
+	if (s->cold_always)
+		assert_int_equal(pthread_create(&colder.thread, NULL,
+				     colder_thread, &colder),
+		    0);
 	run_job(&o, all->server, &j);
+	if (s->cold_always) {
+		__atomic_store_n(&colder.stop, true, __ATOMIC_RELEASE);
+		pthread_join(colder.thread, NULL);
+	}
 	good = fits(&o, &s->want, i, why);
 	if (good && strstr(s->source, "{mark}") != NULL && is_marked(mark))
 		good = wrong(why, "a process is left");

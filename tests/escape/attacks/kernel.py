@@ -76,7 +76,19 @@ absent = {
     "io_uring_enter": (426, 0, 0, 0, 0, 0),
     "io_uring_register": (427, 0, 0, 0, 0),
     "memfd_secret": (447, 0),
+    "io_setup": (206, 1, BUFFER),
 }
+# As from a kernel without it.
+lacking = {
+    "seccomp with a filter": (errno.EINVAL, 317, 1, 0, PROGRAM),
+    "prctl with a filter": (errno.EINVAL, 157, 22, 2, PROGRAM),
+    "core scheduling": (errno.EINVAL, 157, 62, 1, 0, 0, 0),
+    "huge pages": (errno.ENOMEM, 9, 0, 2 << 20, 3, 0x40022, -1, 0),
+    "file of huge pages": (errno.EINVAL, 319, b"x", 4),
+}
+# Seems to work: of no file it would fail.
+idle = {"fsync": (74, -1), "fdatasync": (75, -1), "syncfs": (306, -1), "sync_file_range": (277, -1, 0, 0, 7)}
+idle["fadvise DONTNEED"] = (221, -1, 0, 0, 4)
 for name, call in calls.items():
     wanted = (EPERM,) if filtered else ()
     refused(name, lambda call=call: syscall(*call), *wanted)
@@ -85,6 +97,10 @@ if filtered:
         refused(name, lambda call=call: syscall(*call), EPERM)
     for name, call in absent.items():
         refused(name, lambda call=call: syscall(*call), ENOSYS)
+    for name, call in lacking.items():
+        refused(name, lambda call=call: syscall(*call[1:]), call[0])
+    for name, call in idle.items():
+        check(syscall(*call) == 0, name)
     killed("x32 call", lambda: libc.syscall(ctypes.c_long(0x40000000 | 39)) and 1, signal.SIGSYS)
 
 

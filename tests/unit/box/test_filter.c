@@ -53,7 +53,10 @@ always_refused(void **state)
 		SYS_set_mempolicy, SYS_migrate_pages, SYS_move_pages,
 		SYS_personality };
 	static const long enosys[] = { SYS_clone3, SYS_io_uring_setup,
-		SYS_io_uring_enter, SYS_io_uring_register, SYS_memfd_secret };
+		SYS_io_uring_enter, SYS_io_uring_register, SYS_memfd_secret,
+		SYS_io_setup };
+	static const long idle[] = { SYS_sync, SYS_syncfs, SYS_fsync,
+		SYS_fdatasync, SYS_sync_file_range };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
@@ -66,6 +69,8 @@ always_refused(void **state)
 	}
 	for (size_t i = 0; i < sizeof(enosys) / sizeof(enosys[0]); i++)
 		assert_int_equal(native(enosys[i], 0, 0), REFUSE(ENOSYS));
+	for (size_t i = 0; i < sizeof(idle) / sizeof(idle[0]); i++)
+		assert_int_equal(native(idle[i], 3, 0), REFUSE(0));
 }
 
 static void
@@ -73,7 +78,7 @@ ordinary_calls_pass(void **state)
 {
 	static const long fine[] = { SYS_read, SYS_write, SYS_openat,
 		SYS_openat2, SYS_mmap, SYS_execve, SYS_fork, SYS_vfork,
-		SYS_wait4, SYS_kill, SYS_futex, SYS_prctl, SYS_seccomp,
+		SYS_wait4, SYS_kill, SYS_futex, SYS_prctl, SYS_msync,
 		SYS_memfd_create, SYS_getrandom, SYS_bind, SYS_recvfrom,
 		SYS_unlink, SYS_unlinkat, SYS_epoll_wait, SYS_clock_gettime,
 		SYS_setrlimit, SYS_close_range, SYS_pidfd_open,
@@ -215,6 +220,51 @@ what_leads_out_is_shown(void **state)
 	for (size_t i = 0; i < sizeof(reading) / sizeof(reading[0]); i++) {
 		assert_int_equal(with(SYS_open, 1, reading[i]), ALLOW);
 		assert_int_equal(with(SYS_openat, 2, reading[i]), ALLOW);
+	}
+}
+
+/* What takes of the host's and no limit of a run counts. */
+static void
+what_is_not_counted(void **state)
+{
+	const uint64_t private = MAP_PRIVATE | MAP_ANONYMOUS;
+
+	(void)state;
+	for (uint64_t op = 0; op < 8; op++) {
+		const uint32_t wanted =
+		    op == SECCOMP_SET_MODE_FILTER ? REFUSE(EINVAL) : ALLOW;
+
+		assert_int_equal(with(SYS_seccomp, 0, op), wanted);
+		assert_int_equal(with(SYS_seccomp, 0, op | HIGH), wanted);
+	}
+	for (uint64_t op = 0; op < 80; op++) {
+		const bool bad = op == PR_SET_SECCOMP || op == 62;
+
+		assert_int_equal(
+		    native(SYS_prctl, op, 2), bad ? REFUSE(EINVAL) : ALLOW);
+		assert_int_equal(native(SYS_prctl, op | HIGH, 2),
+		    bad ? REFUSE(EINVAL) : ALLOW);
+	}
+	assert_int_equal(with(SYS_mmap, 3, private), ALLOW);
+	assert_int_equal(
+	    with(SYS_mmap, 3, private | MAP_NORESERVE | MAP_POPULATE), ALLOW);
+	assert_int_equal(
+	    with(SYS_mmap, 3, private | MAP_HUGETLB), REFUSE(ENOMEM));
+	assert_int_equal(with(SYS_mmap, 3, private | MAP_HUGETLB | 21 << 26),
+	    REFUSE(ENOMEM));
+	assert_int_equal(with(SYS_mmap, 3, ~0ull), REFUSE(ENOMEM));
+	assert_int_equal(
+	    with(SYS_memfd_create, 1, MFD_CLOEXEC | MFD_ALLOW_SEALING), ALLOW);
+	assert_int_equal(with(SYS_memfd_create, 1, MFD_CLOEXEC | MFD_HUGETLB),
+	    REFUSE(EINVAL));
+	assert_int_equal(
+	    with(SYS_memfd_create, 1, MFD_HUGETLB | HIGH), REFUSE(EINVAL));
+	for (uint64_t advice = 0; advice < 8; advice++) {
+		const uint32_t wanted =
+		    advice == POSIX_FADV_DONTNEED ? REFUSE(0) : ALLOW;
+
+		assert_int_equal(with(SYS_fadvise64, 3, advice), wanted);
+		assert_int_equal(with(SYS_fadvise64, 3, advice | HIGH), wanted);
 	}
 }
 
@@ -454,6 +504,7 @@ main(void)
 		cmocka_unit_test(socket_families),
 		cmocka_unit_test(pid_1_is_left_alone),
 		cmocka_unit_test(what_leads_out_is_shown),
+		cmocka_unit_test(what_is_not_counted),
 		cmocka_unit_test(pipes_stay_as_they_come),
 		cmocka_unit_test(other_architectures_are_killed),
 		cmocka_unit_test(the_kernel_takes_it),
