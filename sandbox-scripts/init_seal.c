@@ -25,14 +25,12 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
-#if defined(__x86_64__)
-#define ARCH AUDIT_ARCH_X86_64
-#define FOREIGN 0x40000000u /* x32's numbers, under the same name */
-#elif defined(__aarch64__)
+#ifdef __aarch64__
 #define ARCH AUDIT_ARCH_AARCH64
 #define FOREIGN 0x80000000u
 #else
-#error "which architecture do system calls have here?"
+#define ARCH AUDIT_ARCH_X86_64
+#define FOREIGN 0x40000000u /* x32's numbers, under the same name */
 #endif
 
 #if __BYTE_ORDER == __LITTLE_ENDIAN
