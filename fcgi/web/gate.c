@@ -23,6 +23,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/own.h"
+#include "base/steady.h"
 #include "box/client.h"
 #include "pay/keyring.h"
 #include "pay/ledger.h"
@@ -71,6 +72,7 @@ struct gate {
 	struct mender *mender;
 	struct worker *workers;
 	size_t n_workers;
+	struct steady clock;
 	uint64_t refused[N_LIMITS]; /* by each, as told last */
 };
 
@@ -243,11 +245,24 @@ tell_limits(struct gate *g)
 	memcpy(g->refused, now, sizeof(now));
 }
 
+/* Does not stand still while the host sleeps, nor is it set. */
+static int64_t
+running_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_BOOTTIME, &t);
+	return (int64_t)t.tv_sec;
+}
+
 static void
 expire(struct gate *g)
 {
-	if (ledger_expire(g->ctx.ledger, (uint64_t)time(NULL), ANSWER_AGE_S) !=
-	    ST_OK)
+	time_t now = time(NULL);
+
+	/* Answers that were paid for do not go because of a wrong clock. */
+	if (steady_look(&g->clock, (int64_t)now, running_s()) &&
+	    ledger_expire(g->ctx.ledger, (uint64_t)now, ANSWER_AGE_S) != ST_OK)
 		log_warn("the ledger could not expire old answers");
 	/* Large bodies come and go; what they took is given back. */
 	(void)malloc_trim(0);
@@ -374,6 +389,7 @@ gate_serve(const struct conf *c, const struct gate_fds *fds)
 	bool for_good = false;
 	enum status st = ST_IO;
 
+	steady_begin(&g.clock, (int64_t)time(NULL), running_s());
 	/* Large blocks straight from the kernel and back to it. */
 	mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);
 
