@@ -17,6 +17,8 @@
 /* Stands for an end that is not known: no payment is valid for longer. */
 #define LONGEST_S 86400
 
+_Static_assert(RARE_S + FIRST_S <= LEDGER_REST_S, "the longest rest there is");
+
 static bool
 chain_ahead(const struct evidence *e)
 {
@@ -32,10 +34,17 @@ chain_behind(const struct evidence *e)
 }
 
 /* The transfer is there; did it come after the claim? Anybody may hand in a
- * signed authorization, so an older one binds to no request of ours. */
+ * signed authorization, so an older one binds to no request of ours. The time
+ * of the claim is our clock's, which may have been wrong then and be right now:
+ * by itself it never says that somebody else was first. That takes the word of
+ * our first call, to which the nonce was used already. And where that call was
+ * lost, it may be what is found: seconds that our clock was ahead do not matter
+ * then. (Who gains by those must have our call fail at the right moment.) */
 static enum evidence_verdict
 weigh_paid(const struct evidence *e, const char **why)
 {
+	uint64_t early;
+
 	if (chain_ahead(e)) {
 		*why =
 		    "paid on the chain, whose clock does not agree with ours";
@@ -45,14 +54,22 @@ weigh_paid(const struct evidence *e, const char **why)
 		*why = "paid on the chain";
 		return EVIDENCE_PAID;
 	}
-	if (e->claimed - e->sight->block_time >= EARLIER_S &&
+	early = e->claimed - e->sight->block_time;
+	if (e->first == LEDGER_FIRST_LOST && early <= EARLIER_S) {
+		*why = "paid on the chain, by a call whose answer was lost";
+		return EVIDENCE_PAID;
+	}
+	if (e->first == LEDGER_FIRST_USED && early >= EARLIER_S &&
 	    !chain_behind(e)) {
 		*why = "the authorization was used before this payment was "
 		       "claimed here";
 		return EVIDENCE_SPENT;
 	}
-	*why = "paid on the chain, too close to the claim to tell which came "
-	       "first";
+	*why = early >= EARLIER_S
+		   ? "paid on the chain, by our clock before the claim, which "
+		     "alone proves nothing"
+		   : "paid on the chain, too close to the claim to tell which "
+		     "came first";
 	return EVIDENCE_LIKELY;
 }
 
@@ -85,7 +102,8 @@ weigh_sight(const struct evidence *e, const char **why)
 		       "transfer";
 		return EVIDENCE_SPENT;
 	case CHAIN_EARLIER:
-		if (chain_behind(e) || chain_ahead(e))
+		if (e->first != LEDGER_FIRST_USED || chain_behind(e) ||
+		    chain_ahead(e))
 			break;
 		*why = "the authorization was used before this payment was "
 		       "claimed here";

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "pay/chain.h"
+#include "pay/ledger.h"
 
 /* After the end of an authorization a facilitator is asked so much longer. */
 #define EVIDENCE_MARGIN_S 120
@@ -26,8 +27,9 @@ enum evidence_said {
 struct evidence {
 	enum evidence_said said;
 	const struct chain_sight *sight; /* NULL: no chain can be read */
-	uint64_t claimed;		 /* Unix seconds, all of them */
-	uint64_t valid_before;		 /* 0: unknown */
+	enum ledger_first first;
+	uint64_t claimed;      /* Unix seconds, all of them */
+	uint64_t valid_before; /* 0: unknown */
 	uint64_t now;
 };
 

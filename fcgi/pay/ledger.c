@@ -258,6 +258,20 @@ ledger_settling(struct ledger *l, const char *identity)
 }
 
 enum status
+ledger_reopened(struct ledger *l, const char *identity)
+{
+	return run(l, ledger_change_reopened,
+	    &(struct ledger_move){ .identity = identity });
+}
+
+enum status
+ledger_first(struct ledger *l, const char *identity, enum ledger_first first)
+{
+	return run(l, ledger_change_first,
+	    &(struct ledger_move){ .identity = identity, .first = first });
+}
+
+enum status
 ledger_facilitator(struct ledger *l, const char *identity, const char *name)
 {
 	return run(l, ledger_change_facilitator,

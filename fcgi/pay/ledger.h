@@ -33,6 +33,17 @@ enum ledger_state {
 	LEDGER_STATE_MAX
 };
 
+/* How the first call of settle that was sent for a payment ended: may it have
+ * been what moved the money? (pay/evidence.h) */
+enum ledger_first {
+	LEDGER_FIRST_NONE,    /* nothing was sent yet */
+	LEDGER_FIRST_LOST,    /* it may: no verdict came, or none yet */
+	LEDGER_FIRST_USED,    /* no: the nonce had been used before */
+	LEDGER_FIRST_REFUSED, /* no, for another reason; or it is not known in
+			       * a row of an older program */
+	LEDGER_FIRST_MAX
+};
+
 #define LEDGER_STARTS 3 /* runs started for one payment at most */
 #define LEDGER_KEY_BYTES 32
 /* An unknown settlement stays this long past the end of its authorization. */
@@ -42,6 +53,9 @@ enum ledger_state {
 #define LEDGER_NEVER UINT64_MAX
 /* A settlement rests so long after it became UNKNOWN. */
 #define LEDGER_FIRST_TRY_S 5
+/* None rests for longer: one that does was put off by a clock that has been set
+ * back since, and is due. */
+#define LEDGER_REST_S 3700
 
 /* What is written with a claim. Borrowed by ledger_claim(). */
 struct ledger_claim {
@@ -84,7 +98,8 @@ struct ledger_row {
 	uint64_t valid_before;
 	int version;
 	int starts;
-	int tries;	   /* times it went into SETTLING */
+	int tries; /* times it went into SETTLING */
+	enum ledger_first first;
 	uint64_t next_try; /* UNKNOWN: when it is looked at next, 0: asked to be
 			    * at once, LEDGER_NEVER: nothing new can come */
 	uint64_t created;  /* Unix seconds */
@@ -171,6 +186,13 @@ enum status ledger_release(struct ledger *l, const char *identity)
  * key another payment has taken over: the request is that one's now. */
 enum status ledger_settling(struct ledger *l, const char *identity)
     __attribute__((warn_unused_result));
+/* The same for evidence alone: settle is not called. */
+enum status ledger_reopened(struct ledger *l, const char *identity)
+    __attribute__((warn_unused_result));
+/* SETTLING by the first call, which ended so: anything but LOST, which it is
+ * from ledger_settling() on. */
+enum status ledger_first(struct ledger *l, const char *identity,
+    enum ledger_first first) __attribute__((warn_unused_result));
 /* SETTLING, and nothing was sent yet: another facilitator is to settle it. */
 enum status ledger_facilitator(struct ledger *l, const char *identity,
     const char *name) __attribute__((warn_unused_result));
@@ -194,8 +216,8 @@ enum status ledger_failed(struct ledger *l, const char *identity,
  * was found. */
 enum status ledger_later(struct ledger *l, const char *identity,
     uint64_t next_try, const char *reason) __attribute__((warn_unused_result));
-/* The UNKNOWN row that has been due longest: *identity (free it), or
- * ST_NOT_FOUND. */
+/* The UNKNOWN row that has been due longest, before those that are due only
+ * since they rest for too long: *identity (free it), or ST_NOT_FOUND. */
 enum status ledger_due(struct ledger *l, uint64_t now, char **identity)
     __attribute__((warn_unused_result));
 /* Make UNKNOWN rows due at once: the one of identity, or (NULL) all of them,

@@ -82,12 +82,42 @@ ledger_change_release(struct ledger_db *db, const void *arg)
 	return run_one(db);
 }
 
+static enum status
+settling(struct ledger_db *db, const char *identity, enum ledger_first first)
+{
+	ledger_db_start(db, LEDGER_SQL_SETTLING);
+	ledger_db_text(db, identity);
+	ledger_db_number(db, now());
+	ledger_db_number(db, first);
+	return run_one(db);
+}
+
 enum status
 ledger_change_settling(struct ledger_db *db, const void *arg)
 {
 	const struct ledger_move *m = arg;
 
-	return step(db, LEDGER_SQL_SETTLING, m->identity, false, NULL);
+	return settling(db, m->identity, LEDGER_FIRST_LOST);
+}
+
+enum status
+ledger_change_reopened(struct ledger_db *db, const void *arg)
+{
+	const struct ledger_move *m = arg;
+
+	return settling(db, m->identity, LEDGER_FIRST_NONE);
+}
+
+enum status
+ledger_change_first(struct ledger_db *db, const void *arg)
+{
+	const struct ledger_move *m = arg;
+
+	ledger_db_start(db, LEDGER_SQL_FIRST);
+	ledger_db_text(db, m->identity);
+	ledger_db_number(db, now());
+	ledger_db_number(db, m->first);
+	return run_one(db);
 }
 
 enum status

@@ -20,6 +20,7 @@ struct ledger_move {
 	const char *text;     /* transaction, reason or facilitator */
 	int64_t log;	      /* of the transaction */
 	int64_t next_try;
+	enum ledger_first first;
 	bool never;
 	int http;
 	const char *headers;
@@ -43,6 +44,8 @@ enum status ledger_change_claim(struct ledger_db *db, const void *arg);
 /* arg is a struct ledger_move */
 enum status ledger_change_release(struct ledger_db *db, const void *arg);
 enum status ledger_change_settling(struct ledger_db *db, const void *arg);
+enum status ledger_change_reopened(struct ledger_db *db, const void *arg);
+enum status ledger_change_first(struct ledger_db *db, const void *arg);
 enum status ledger_change_facilitator(struct ledger_db *db, const void *arg);
 enum status ledger_change_settled(struct ledger_db *db, const void *arg);
 enum status ledger_change_proved(struct ledger_db *db, const void *arg);

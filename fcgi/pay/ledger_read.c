@@ -29,6 +29,7 @@ enum column {
 	COL_TRIES,
 	COL_IDENTIFIER,
 	COL_KEY,
+	COL_FIRST,
 	COL_NEXT_TRY,
 	/* of ledger_read_look() and _find() */
 	COL_ANSWER_HTTP,
@@ -85,6 +86,7 @@ read_row(struct ledger_db *db, struct ledger_row *out)
 	out->version = (int)ledger_db_get_number(db, COL_VERSION);
 	out->starts = (int)ledger_db_get_number(db, COL_STARTS);
 	out->tries = (int)ledger_db_get_number(db, COL_TRIES);
+	out->first = (enum ledger_first)ledger_db_get_number(db, COL_FIRST);
 	out->created = (uint64_t)ledger_db_get_number(db, COL_CREATED);
 	out->next_try = next_try(ledger_db_get_number(db, COL_NEXT_TRY));
 	out->valid_before =

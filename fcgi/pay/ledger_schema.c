@@ -114,8 +114,16 @@ static const char third[] =
     " END;"
     "PRAGMA user_version = 3;";
 
-static const char *const steps[LEDGER_SCHEMA_VERSION] = { first, second,
-	third };
+/* How the first call of settle ended. Of older rows it is not known, and what
+ * is not known must neither sell nor refuse: 3, not 1. */
+static const char fourth[] =
+    "ALTER TABLE payments ADD COLUMN first_call INTEGER NOT NULL DEFAULT 0"
+    " CHECK (first_call BETWEEN 0 AND 3);"
+    "UPDATE payments SET first_call = 3 WHERE state IN (2, 3, 4);"
+    "PRAGMA user_version = 4;";
+
+static const char *const steps[LEDGER_SCHEMA_VERSION] = { first, second, third,
+	fourth };
 
 const char *
 ledger_schema_step(int from)

@@ -5,7 +5,7 @@
 
 /* "Toll" in the file's header: tells our file from any other database. */
 #define LEDGER_SCHEMA_APPLICATION 0x546f6c6c
-#define LEDGER_SCHEMA_VERSION 3 /* user_version of the file */
+#define LEDGER_SCHEMA_VERSION 4 /* user_version of the file */
 
 /* What takes a store of version from (0: an empty file) to the next one, for
  * use in a transaction. from is below LEDGER_SCHEMA_VERSION. */

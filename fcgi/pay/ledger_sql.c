@@ -11,10 +11,19 @@ _Static_assert(LEDGER_CLAIMED == 1 && LEDGER_SETTLING == 2 &&
 		   LEDGER_SETTLED == 5 && LEDGER_RUNNING == 6 &&
 		   LEDGER_DONE == 7,
     "states are stored: never renumber");
+_Static_assert(LEDGER_FIRST_NONE == 0 && LEDGER_FIRST_LOST == 1 &&
+		   LEDGER_FIRST_USED == 2 && LEDGER_FIRST_REFUSED == 3,
+    "so are these");
 
 /* None is written with the state: the change may be older than the wish. */
 #define NEXT_TRY                                                               \
 	"coalesce(p.next_try, p.changed + " TEXT(LEDGER_FIRST_TRY_S) ")"
+
+/* Rests beyond what anything may. The number is what ledger_change_time() makes
+ * of LEDGER_NEVER. */
+#define TOO_LONG                                                               \
+	NEXT_TRY " - " TEXT(LEDGER_REST_S) " > ?1 AND " NEXT_TRY               \
+					   " < 9223372036854775807"
 
 /* In the order in which ledger_read.c takes the columns. */
 #define ROW                                                                    \
@@ -22,7 +31,7 @@ _Static_assert(LEDGER_CLAIMED == 1 && LEDGER_SETTLING == 2 &&
 	" p.valid_before, p.site, p.route, p.request_digest, p.payer,"         \
 	" p.network, p.asset, p.pay_to, p.amount, p.facilitator, p.txn,"       \
 	" p.reason, p.settle_body, p.tries, p.payment_identifier,"             \
-	" p.idempotency_key, " NEXT_TRY
+	" p.idempotency_key, p.first_call, " NEXT_TRY
 
 /* Where valid_before is unknown, the longest that a payment may be valid (a
  * day) stands for it. */
@@ -62,9 +71,15 @@ static const char *const text[LEDGER_SQL_MAX] = {
 	[LEDGER_SQL_RELEASE] =
 	    "DELETE FROM payments WHERE identity = ?1 AND state = 1",
 
+	/* ?3 what the first call, if none was sent yet, is from now on */
 	[LEDGER_SQL_SETTLING] =
-	    "UPDATE payments SET state = 2, changed = ?2, tries = tries + 1"
+	    "UPDATE payments SET state = 2, changed = ?2, tries = tries + 1,"
+	    " first_call = iif(first_call = 0, ?3, first_call)"
 	    " WHERE identity = ?1 AND state IN (1, 3, 4)",
+	/* ?3 how the first call ended */
+	[LEDGER_SQL_FIRST] =
+	    "UPDATE payments SET changed = ?2, first_call = ?3"
+	    " WHERE identity = ?1 AND state = 2 AND first_call = 1",
 	/* ?3 facilitator */
 	[LEDGER_SQL_FACILITATOR] =
 	    "UPDATE payments SET changed = ?2, facilitator = ?3"
@@ -103,9 +118,9 @@ static const char *const text[LEDGER_SQL_MAX] = {
 			      " AND (identity = ?1 OR ?1 IS NULL AND"
 			      "  coalesce(next_try, 0) <= ?2)",
 	/* ?1 now */
-	[LEDGER_SQL_DUE] =
-	    "SELECT p.identity FROM payments p WHERE p.state = 3 AND " NEXT_TRY
-	    " <= ?1 ORDER BY " NEXT_TRY ", p.id LIMIT 1",
+	[LEDGER_SQL_DUE] = "SELECT p.identity FROM payments p WHERE p.state = 3"
+			   " AND (" NEXT_TRY " <= ?1 OR " TOO_LONG ")"
+			   " ORDER BY " NEXT_TRY ", p.id LIMIT 1",
 
 	[LEDGER_SQL_RUNNING] =
 	    "UPDATE payments SET state = 6, changed = ?2, starts = starts + 1"

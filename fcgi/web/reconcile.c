@@ -141,6 +141,7 @@ look(struct reconcile *r, const char *identity, const struct ledger_row *row,
 		chain_look(chain, &ask, io_now_ms() + wait_ms, &out->sight);
 		out->e.sight = &out->sight;
 	}
+	out->e.first = row->first;
 	out->e.claimed = row->created;
 	out->e.valid_before = row->valid_before;
 	out->e.now = (uint64_t)time(NULL);
@@ -174,7 +175,7 @@ paid(struct reconcile *r, const char *identity, const struct ledger_row *row,
 	/* What was refused and paid all the same goes the way of any claim;
 	 * unless its request is another payment's by now. */
 	if (row->state == LEDGER_FAILED)
-		st = ledger_settling(r->ledger, identity);
+		st = ledger_reopened(r->ledger, identity);
 	if (st == ST_OK)
 		st =
 		    ledger_proved(r->ledger, identity, transaction, sight->log);
@@ -202,7 +203,7 @@ paid(struct reconcile *r, const char *identity, const struct ledger_row *row,
 static enum status
 doubt(struct reconcile *r, const char *identity, const char *why)
 {
-	enum status st = ledger_settling(r->ledger, identity);
+	enum status st = ledger_reopened(r->ledger, identity);
 
 	if (st == ST_OK)
 		st = ledger_unknown(r->ledger, identity, why);
@@ -270,6 +271,7 @@ ask_again(struct reconcile *r, const char *identity,
 		.asset = row->asset,
 		.amount = row->amount,
 		.again = true,
+		.first = row->first == LEDGER_FIRST_NONE,
 		.call_us = &call_us,
 		.look = &look,
 	};

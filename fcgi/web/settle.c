@@ -183,6 +183,38 @@ call(struct facilitator_answer *a, struct ledger *l, struct facilitator *fac,
 	}
 }
 
+/* May the first call have been what moved the money? It may from the moment
+ * that the row is SETTLING, unless its answer says otherwise. */
+static void
+keep_first(struct ledger *l, const struct settle_ask *ask,
+    const struct facilitator_answer *a)
+{
+	enum ledger_first first = LEDGER_FIRST_LOST;
+
+	switch (a->verdict) {
+	case FACILITATOR_NOT_SENT:
+		first = LEDGER_FIRST_NONE;
+		break;
+	case FACILITATOR_NO:
+		first = facilitator_reason_spent(a->reason)
+			    ? LEDGER_FIRST_USED
+			    : LEDGER_FIRST_REFUSED;
+		break;
+	case FACILITATOR_NO_SERVICE:
+		first = LEDGER_FIRST_REFUSED;
+		break;
+	case FACILITATOR_YES:
+	case FACILITATOR_UNKNOWN:
+	case FACILITATOR_VERDICT_MAX:
+		break;
+	}
+	if (!ask->first || first == LEDGER_FIRST_LOST)
+		return;
+	if (ledger_first(l, ask->identity, first) != ST_OK)
+		log_err("ledger: cannot note how the first call for %s ended",
+		    ask->identity);
+}
+
 enum status
 settle_payment(char **transaction, char reason[FACILITATOR_REASON],
     struct ledger *l, struct facilitator *fac, const struct settle_ask *ask,
@@ -202,6 +234,7 @@ settle_payment(char **transaction, char reason[FACILITATOR_REASON],
 	call(&a, l, fac, ask);
 	*ask->call_us = io_now_us() - begin;
 	snprintf(reason, FACILITATOR_REASON, "%s", reason_told(a.reason));
+	keep_first(l, ask, &a);
 	switch (a.verdict) {
 	case FACILITATOR_YES:
 		st = settled(transaction, l, ask, &a, f);

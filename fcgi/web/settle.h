@@ -26,6 +26,7 @@ struct settle_ask {
 	struct facilitator *other;
 	bool again;	  /* it was sent before, and that may have worked */
 	bool refused;	  /* and the last word on it was a definite refusal */
+	bool first;	  /* none was sent before: the ledger keeps its end */
 	int64_t *call_us; /* out: what the facilitator's call took */
 	bool chain;	  /* what became of it can be read there */
 	bool *look;	  /* out: nobody but the chain can tell; look at once */

@@ -28,7 +28,9 @@ export default async function reconcile(test, world) {
     const before = [await world.held(payer.address), await world.held(info.payTo)];
     const send = (more) => world.send({ body, headers, ...more });
     await prepare?.(headers);
-    faults.set({ settle: { ...(typeof fault === "string" ? { mode: fault } : fault), times: 1 } });
+    if (fault !== null) {
+      faults.set({ settle: { ...(typeof fault === "string" ? { mode: fault } : fault), times: 1 } });
+    }
     assertRefused(await send(), INDETERMINATE);
     faults.reset();
     const moved = async () => ({
@@ -54,6 +56,12 @@ export default async function reconcile(test, world) {
     }, { withinMs: 30_000, everyMs: 200, ...more });
 
   const settles = () => faults.stats().settle.calls;
+
+  /** What makes all blocks but the newest so much older. */
+  const older = (seconds) => ({
+    eth_getBlockByNumber: (block, [wanted]) =>
+      wanted === "latest" ? block : { ...block, timestamp: `0x${(BigInt(block.timestamp) - BigInt(seconds)).toString(16)}` },
+  });
 
   function assertServed(answer, payment) {
     assertRun(answer, { world, body, payer: payment.payer, amount: "1000" });
@@ -139,9 +147,29 @@ export default async function reconcile(test, world) {
     assert.deepEqual(await payment.moved(), ONCE);
   });
 
-  // What was used before we heard of it binds to no request of ours.
-  async function usedBefore() {
-    return lost(LOST_BEFORE, {
+  /** One key, a first payment that ends in `code`, and more payments of the same payer → as lost(), and resign() */
+  async function keyed(fault, code, rest) {
+    const payer = world.nextPayer();
+    const key = { "Idempotency-Key": randomBytes(16).toString("hex") };
+    const first = await world.payment({ payer });
+    const { nonce } = decodeHeader(first["PAYMENT-SIGNATURE"]).payload.authorization;
+    const before = [await world.held(payer.address), await world.held(info.payTo)];
+    const send = (headers) => world.send({ body, headers: { ...headers, ...key } });
+    faults.set({ settle: { ...fault, times: 1 } });
+    assertRefused(await send(first), code, rest);
+    faults.reset();
+    return {
+      payer,
+      send: () => send(first),
+      resign: async () => send(await world.payment({ payer })),
+      moved: async () => ({ payer: (await world.held(payer.address)) - before[0], seller: (await world.held(info.payTo)) - before[1] }),
+      row: () => row(nonce),
+    };
+  }
+
+  // What was used before we heard of it binds to no request of ours: our first call is told so.
+  async function usedBefore(fault = null) {
+    return lost(fault, {
       prepare: async (headers) => {
         await submit(headers);
         const { timestamp } = await rpc(info.rpcUrl, "eth_getBlockByNumber", ["latest", false]);
@@ -159,18 +187,54 @@ export default async function reconcile(test, world) {
 
   await test("handed in long before our claim: 409, and no run", async () => {
     const payment = await usedBefore();
-    const head = BigInt((await rpc(info.rpcUrl, "eth_blockNumber")));
-    // All but the newest blocks are two minutes older.
-    rpcFaults.set({
-      eth_getBlockByNumber: (block, [wanted]) =>
-        wanted === "latest" || BigInt(wanted) > head ? block : { ...block, timestamp: `0x${(BigInt(block.timestamp) - 120n).toString(16)}` },
-    });
+    rpcFaults.set(older(120));
     try {
       assertRefused(await payment.send(), "PAYMENT_REPLAYED", { message: /before/ });
     } finally {
       rpcFaults.set(null);
     }
     assert.equal((await payment.row()).state, "failed");
+  });
+
+  // Our clock was ahead at the claim and is right again: what our own call did then looks as if it had been done before.
+  await test("a clock that was ahead by less than a minute: what our lost call paid for is served", async () => {
+    const payment = await lost(LOST_AFTER);
+    rpcFaults.set(older(30));
+    try {
+      assertServed(await payment.send(), payment);
+    } finally {
+      rpcFaults.set(null);
+    }
+    assert.deepEqual(await payment.moved(), ONCE);
+  });
+
+  await test("a clock that was ahead by more: unknown, not refused, and one charge with the key", async () => {
+    for (const seconds of [75, 240]) {
+      const payment = await keyed({ mode: LOST_AFTER }, INDETERMINATE);
+      rpcFaults.set(older(seconds));
+      try {
+        for (let time = 0; time < 2; time++) {
+          assertRefused(await payment.send(), INDETERMINATE);
+        }
+        const before = settles();
+        assertRefused(await payment.resign(), INDETERMINATE);
+        assert.ok(settles() - before <= 1, "the first payment's call again, at most");
+        await until("it was looked at", async () => /proves nothing|cannot be read/.test((await payment.row()).evidence), { withinMs: 30_000, everyMs: 200 });
+        assert.equal((await payment.row()).state, "unknown");
+        assert.deepEqual(await payment.moved(), ONCE);
+      } finally {
+        rpcFaults.set(null);
+      }
+      assertServed(await payment.resign(), payment);
+      assert.deepEqual(await payment.moved(), ONCE);
+    }
+  });
+
+  // Nobody can tell it from a call of ours. Who wants to gain by it must have our call fail at that moment.
+  await test("handed in just before our claim, and our call lost: taken for it", async () => {
+    const payment = await usedBefore(LOST_BEFORE);
+    assertServed(await payment.send(), payment);
+    assert.deepEqual(await payment.moved(), ONCE);
   });
 
   const FLIP = (hash) => hash.replace(/.$/, (digit) => (digit === "0" ? "1" : "0"));
@@ -246,26 +310,6 @@ export default async function reconcile(test, world) {
   // used, and its word is all there is until the chain tells. Whoever then comes with the key must not pay a second time.
   const USED = { mode: "refuse", reason: "invalid_exact_evm_nonce_already_used", forward: true };
   const confirmed = (count) => world.restartWithChain(`[chain:default]\nrpc_url = ${rpcFaults.url}\nconfirmations = ${count}\n`);
-
-  /** One key, a first payment that ends in `code`, and more payments of the same payer → as lost(), and resign() */
-  async function keyed(fault, code, rest) {
-    const payer = world.nextPayer();
-    const key = { "Idempotency-Key": randomBytes(16).toString("hex") };
-    const first = await world.payment({ payer });
-    const { nonce } = decodeHeader(first["PAYMENT-SIGNATURE"]).payload.authorization;
-    const before = [await world.held(payer.address), await world.held(info.payTo)];
-    const send = (headers) => world.send({ body, headers: { ...headers, ...key } });
-    faults.set({ settle: { ...fault, times: 1 } });
-    assertRefused(await send(first), code, rest);
-    faults.reset();
-    return {
-      payer,
-      send: () => send(first),
-      resign: async () => send(await world.payment({ payer })),
-      moved: async () => ({ payer: (await world.held(payer.address)) - before[0], seller: (await world.held(info.payTo)) - before[1] }),
-      row: () => row(nonce),
-    };
-  }
 
   /** A new payment with the key is not settled, now that the first one is in doubt; the first one's run is had by it later. */
   async function chargedOnce(payment, confirm) {

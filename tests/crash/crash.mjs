@@ -195,7 +195,7 @@ for (const signal of ["SIGINT", "SIGTERM", "uncaughtException"]) {
 }
 const offer = await service.send({ body: {} });
 const offers = { 1: offer.json.accepts[0], 2: offer.required.accepts[0] };
-await chosenMoments(runner.test, service, offers, random);
+await chosenMoments(runner.test, service, offers, random, values.long);
 const heldBefore = await balance(service.info.rpcUrl, service.info.asset, service.info.payTo);
 const jobs = await attack(service, offers, totals, past);
 const { sums, told } = await settleAccounts(service, offers, jobs, heldBefore);

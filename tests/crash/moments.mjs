@@ -11,7 +11,8 @@ const HOUR = 3600;
 const STARTS = 3;
 const WITHIN_MS = 30_000;
 
-export async function chosenMoments(test, service, offers, random) {
+/** long: also what takes minutes */
+export async function chosenMoments(test, service, offers, random, long) {
   const { page, info } = service;
   const patient = () => {
     const deadline = Date.now() + WITHIN_MS;
@@ -56,6 +57,35 @@ export async function chosenMoments(test, service, offers, random) {
     }
     await assertCharged(job, 1);
   });
+
+  await test("the clock is ahead at the claim, killed before the answer is noted, and the clock right again: it is found paid, and run", async () => {
+    const job = createJob(info.payers, random);
+    page.jump(20);
+    try {
+      page.arm({ name: "settled.before", left: 1, self: true });
+      assert.equal(await ask(job, service, offers), "again");
+    } finally {
+      page.jump(0);
+    }
+    await answered(job);
+    await assertCharged(job, 1);
+  });
+
+  if (long) {
+    await test("the clock jumps by 30 hours, for minutes: the answer is still there", async () => {
+      const job = createJob(info.payers, random);
+      await answered(job);
+      page.jump(30 * HOUR);
+      try {
+        // What has expired goes once a minute.
+        await sleep(75_000);
+        await answered(job);
+      } finally {
+        page.jump(0);
+      }
+      await assertCharged(job, 1);
+    });
+  }
 
   await test("killed in each of its three starts: a 500 that stays, on record for a refund, for one charge", async () => {
     const job = createJob(info.payers, random);

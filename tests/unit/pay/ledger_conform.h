@@ -270,6 +270,57 @@ another_facilitator(void **state)
 }
 
 static void
+assert_first(struct ledger *l, const char *identity, enum ledger_first first)
+{
+	struct ledger_row row;
+
+	assert_int_equal(ledger_look(l, identity, &row), ST_OK);
+	assert_int_equal(row.first, first);
+	ledger_row_free(&row);
+}
+
+/* Of all calls only the first that was sent has its end kept, and it is LOST
+ * until told otherwise. */
+static void
+the_first_call_is_kept(void **state)
+{
+	struct store *s = *state;
+
+	assert_int_equal(claim(s->l, "id"), ST_OK);
+	assert_first(s->l, "id", LEDGER_FIRST_NONE);
+	assert_int_equal(
+	    ledger_first(s->l, "id", LEDGER_FIRST_USED), ST_CONFLICT);
+	assert_int_equal(ledger_settling(s->l, "id"), ST_OK);
+	assert_first(s->l, "id", LEDGER_FIRST_LOST);
+	/* It was not sent, so the next one is the first. */
+	assert_int_equal(ledger_first(s->l, "id", LEDGER_FIRST_NONE), ST_OK);
+	assert_int_equal(ledger_failed(s->l, "id", "not sent"), ST_OK);
+	assert_first(s->l, "id", LEDGER_FIRST_NONE);
+	/* No call is made for evidence. */
+	assert_int_equal(ledger_reopened(s->l, "id"), ST_OK);
+	assert_int_equal(state_of(s->l, "id"), LEDGER_SETTLING);
+	assert_int_equal(ledger_unknown(s->l, "id", "doubt"), ST_OK);
+	assert_first(s->l, "id", LEDGER_FIRST_NONE);
+	assert_int_equal(ledger_settling(s->l, "id"), ST_OK);
+	assert_int_equal(ledger_first(s->l, "id", LEDGER_FIRST_USED), ST_OK);
+	assert_first(s->l, "id", LEDGER_FIRST_USED);
+	assert_int_equal(ledger_unknown(s->l, "id", "used"), ST_OK);
+	assert_int_equal(ledger_settling(s->l, "id"), ST_OK);
+	assert_first(s->l, "id", LEDGER_FIRST_USED);
+	assert_int_equal(
+	    ledger_first(s->l, "id", LEDGER_FIRST_REFUSED), ST_CONFLICT);
+	assert_int_equal(ledger_reopened(s->l, "id"), ST_CONFLICT);
+	assert_first(s->l, "id", LEDGER_FIRST_USED);
+
+	/* Killed before it was heard. */
+	bring(s->l, "cut", LEDGER_SETTLING, NULL);
+	reopen(s);
+	assert_int_equal(state_of(s->l, "cut"), LEDGER_UNKNOWN);
+	assert_first(s->l, "cut", LEDGER_FIRST_LOST);
+	assert_first(s->l, "id", LEDGER_FIRST_USED);
+}
+
+static void
 three_starts_and_no_more(void **state)
 {
 	struct store *s = *state;
@@ -1069,6 +1120,7 @@ ledger_conform(const struct store_kind *kind)
 		WITH_STORE(every_arrow),
 		WITH_STORE(reasons_are_kept),
 		WITH_STORE(another_facilitator),
+		WITH_STORE(the_first_call_is_kept),
 		WITH_STORE(three_starts_and_no_more),
 		WITH_STORE(a_transaction_pays_once),
 		WITH_STORE(a_log_pays_once),

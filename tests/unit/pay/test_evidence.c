@@ -58,23 +58,15 @@ static const struct row rows[] = {
 	    OVER, OVER, EVIDENCE_NOT_PAID },
 	{ "fresh", EVIDENCE_SAID_NOTHING, CHAIN_FRESH, 0, IN_TIME, IN_TIME,
 	    IN_TIME, EVIDENCE_LIKELY },
-	/* paid, after and before the claim */
+	/* paid, after the claim; and before it by clocks that do not agree */
 	{ "paid", EVIDENCE_SAID_NOTHING, CHAIN_PAID, CLAIMED, IN_TIME, IN_TIME,
 	    IN_TIME, EVIDENCE_PAID },
 	{ "paid, node behind", EVIDENCE_SAID_NOTHING, CHAIN_PAID, CLAIMED + 1,
 	    IN_TIME, IN_TIME, IN_TIME + 9000, EVIDENCE_PAID },
-	{ "paid, close", EVIDENCE_SAID_NOTHING, CHAIN_PAID, CLAIMED - 1,
-	    IN_TIME, IN_TIME, IN_TIME, EVIDENCE_LIKELY },
-	{ "paid, 59 s before", EVIDENCE_SAID_NOTHING, CHAIN_PAID, CLAIMED - 59,
-	    IN_TIME, IN_TIME, IN_TIME, EVIDENCE_LIKELY },
-	{ "paid, 60 s before", EVIDENCE_SAID_NOTHING, CHAIN_PAID, CLAIMED - 60,
-	    IN_TIME, IN_TIME, IN_TIME, EVIDENCE_SPENT },
 	{ "paid before, our clock ahead", EVIDENCE_SAID_NOTHING, CHAIN_PAID,
 	    CLAIMED - 400, IN_TIME, IN_TIME, IN_TIME + 121, EVIDENCE_LIKELY },
 	{ "paid after, our clock behind", EVIDENCE_SAID_NOTHING, CHAIN_PAID,
 	    CLAIMED + 1, IN_TIME, IN_TIME, IN_TIME - 31, EVIDENCE_LIKELY },
-	{ "paid before, yes", EVIDENCE_SAID_PAID, CHAIN_PAID, CLAIMED - 60,
-	    IN_TIME, IN_TIME, IN_TIME, EVIDENCE_SPENT },
 	/* the other ways to use a nonce */
 	{ "cancelled", EVIDENCE_SAID_NOTHING, CHAIN_CANCELED, CLAIMED + 5,
 	    IN_TIME, IN_TIME, IN_TIME, EVIDENCE_NOT_PAID },
@@ -82,8 +74,6 @@ static const struct row rows[] = {
 	    CLAIMED - 5, IN_TIME, IN_TIME, IN_TIME, EVIDENCE_NOT_PAID },
 	{ "diverted", EVIDENCE_SAID_SPENT, CHAIN_DIVERTED, CLAIMED + 5, IN_TIME,
 	    IN_TIME, IN_TIME, EVIDENCE_SPENT },
-	{ "earlier", EVIDENCE_SAID_NOTHING, CHAIN_EARLIER, 0, IN_TIME, IN_TIME,
-	    IN_TIME, EVIDENCE_SPENT },
 	{ "earlier, our clock ahead", EVIDENCE_SAID_NOTHING, CHAIN_EARLIER, 0,
 	    IN_TIME, IN_TIME, IN_TIME + 121, EVIDENCE_LIKELY },
 	{ "earlier, our clock behind", EVIDENCE_SAID_NOTHING, CHAIN_EARLIER, 0,
@@ -95,31 +85,108 @@ static const struct row rows[] = {
 };
 
 static void
+check(const struct row *r, enum ledger_first first)
+{
+	const struct chain_sight sight = { .use = r->use,
+		.block_time = r->block_time,
+		.sure_time = r->sure_time,
+		.head_time = r->head_time };
+	const struct evidence e = { .said = r->said,
+		.sight = r->use == CHAIN_USE_MAX ? NULL : &sight,
+		.first = first,
+		.claimed = CLAIMED,
+		.valid_before = BEFORE,
+		.now = r->now };
+	const char *why = NULL;
+	enum evidence_verdict v = evidence_weigh(&e, &why);
+
+	if (v != r->verdict)
+		fail_msg("%s, first %d: %d", r->name, first, v);
+	assert_non_null(why);
+	assert_int_not_equal(why[0], '\0');
+	assert_int_equal(evidence_weigh(&e, NULL), v);
+	assert_int_equal(evidence_decides(v), v == EVIDENCE_PAID ||
+						  v == EVIDENCE_NOT_PAID ||
+						  v == EVIDENCE_SPENT);
+}
+
+static void
 every_row(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		const struct row *r = &rows[i];
-		const struct chain_sight sight = { .use = r->use,
-			.block_time = r->block_time,
-			.sure_time = r->sure_time,
-			.head_time = r->head_time };
-		const struct evidence e = { .said = r->said,
-			.sight = r->use == CHAIN_USE_MAX ? NULL : &sight,
-			.claimed = CLAIMED,
-			.valid_before = BEFORE,
-			.now = r->now };
-		const char *why = NULL;
-		enum evidence_verdict v = evidence_weigh(&e, &why);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		for (int first = 0; first < LEDGER_FIRST_MAX; first++)
+			check(&rows[i], (enum ledger_first)first);
+}
 
-		if (v != r->verdict)
-			fail_msg("%s: %d", r->name, v);
-		assert_non_null(why);
-		assert_int_not_equal(why[0], '\0');
-		assert_int_equal(evidence_weigh(&e, NULL), v);
-		assert_int_equal(evidence_decides(v),
-		    v == EVIDENCE_PAID || v == EVIDENCE_NOT_PAID ||
-			v == EVIDENCE_SPENT);
+/* What was used before the claim by our clock, which may have been ahead then
+ * and be right now: how our first call ended tells it apart. */
+static void
+before_the_claim(void **state)
+{
+	static const struct {
+		uint64_t early; /* seconds from the block to the claim */
+		enum evidence_verdict by[LEDGER_FIRST_MAX];
+	} table[] = {
+#define NONE [LEDGER_FIRST_NONE]
+#define LOST [LEDGER_FIRST_LOST]
+#define USED [LEDGER_FIRST_USED]
+#define REFUSED [LEDGER_FIRST_REFUSED]
+		{ 0, { NONE = EVIDENCE_PAID, LOST = EVIDENCE_PAID,
+			 USED = EVIDENCE_PAID, REFUSED = EVIDENCE_PAID } },
+		{ 1, { NONE = EVIDENCE_LIKELY, LOST = EVIDENCE_PAID,
+			 USED = EVIDENCE_LIKELY, REFUSED = EVIDENCE_LIKELY } },
+		{ 59, { NONE = EVIDENCE_LIKELY, LOST = EVIDENCE_PAID,
+			  USED = EVIDENCE_LIKELY, REFUSED = EVIDENCE_LIKELY } },
+		{ 60, { NONE = EVIDENCE_LIKELY, LOST = EVIDENCE_PAID,
+			  USED = EVIDENCE_SPENT, REFUSED = EVIDENCE_LIKELY } },
+		{ 61, { NONE = EVIDENCE_LIKELY, LOST = EVIDENCE_LIKELY,
+			  USED = EVIDENCE_SPENT, REFUSED = EVIDENCE_LIKELY } },
+		{ 285, { NONE = EVIDENCE_LIKELY, LOST = EVIDENCE_LIKELY,
+			   USED = EVIDENCE_SPENT, REFUSED = EVIDENCE_LIKELY } },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		for (int first = 0; first < LEDGER_FIRST_MAX; first++) {
+			struct row r = { .name = "before",
+				.use = CHAIN_PAID,
+				.block_time = CLAIMED - table[i].early,
+				.sure_time = IN_TIME,
+				.head_time = IN_TIME,
+				.now = IN_TIME,
+				.verdict = table[i].by[first] };
+
+			check(&r, (enum ledger_first)first);
+			/* By clocks that do not agree nothing is said. */
+			if (r.verdict == EVIDENCE_SPENT) {
+				r.said = EVIDENCE_SAID_PAID;
+				check(&r, (enum ledger_first)first);
+				r.said = EVIDENCE_SAID_NOTHING;
+				r.now = IN_TIME + 121;
+				r.verdict = EVIDENCE_LIKELY;
+				check(&r, (enum ledger_first)first);
+			}
+			r.now = IN_TIME - 31;
+			r.verdict = EVIDENCE_LIKELY;
+			check(&r, (enum ledger_first)first);
+		}
+}
+
+static void
+long_before_the_claim(void **state)
+{
+	struct row r = { .name = "earlier",
+		.use = CHAIN_EARLIER,
+		.sure_time = IN_TIME,
+		.head_time = IN_TIME,
+		.now = IN_TIME };
+
+	(void)state;
+	for (int first = 0; first < LEDGER_FIRST_MAX; first++) {
+		r.verdict = first == LEDGER_FIRST_USED ? EVIDENCE_SPENT
+						       : EVIDENCE_LIKELY;
+		check(&r, (enum ledger_first)first);
 	}
 }
 
@@ -190,6 +257,16 @@ pauses_with_a_chain(void **state)
 	/* A clock that went back. */
 	e.now = CLAIMED - 50;
 	assert_int_equal(evidence_next(&e, EVIDENCE_NONE), CLAIMED - 45);
+	/* Nor does anything rest for longer than the ledger lets it. */
+	e.valid_before = CLAIMED + 100000;
+	for (e.now = CLAIMED; e.now < CLAIMED + 110000; e.now += 7) {
+		sight.use = CHAIN_UNUSED;
+		assert_true(
+		    evidence_next(&e, EVIDENCE_OPEN) - e.now <= LEDGER_REST_S);
+		sight.use = CHAIN_LOST;
+		assert_true(evidence_next(&e, EVIDENCE_LIKELY) - e.now <=
+			    LEDGER_REST_S);
+	}
 }
 
 int
@@ -197,6 +274,8 @@ main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_row),
+		cmocka_unit_test(before_the_claim),
+		cmocka_unit_test(long_before_the_claim),
 		cmocka_unit_test(no_end),
 		cmocka_unit_test(pauses_grow),
 		cmocka_unit_test(pauses_with_a_chain),
