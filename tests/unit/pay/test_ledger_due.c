@@ -150,6 +150,40 @@ a_new_doubt_is_due_anew(void **state)
 	assert_due(s->l, now + 3600, "a");
 }
 
+/* Put off by a clock that was ahead and has been set back: not for as long as
+ * it was ahead, unless it is for ever. */
+static void
+nothing_waits_for_a_clock_set_back(void **state)
+{
+	struct store *s = *state;
+	uint64_t now = (uint64_t)time(NULL);
+
+	make_unknown(s->l, "a");
+	make_unknown(s->l, "b");
+	make_unknown(s->l, "c");
+	assert_int_equal(
+	    ledger_later(s->l, "a", now + LEDGER_REST_S + 1, "ahead"), ST_OK);
+	assert_int_equal(
+	    ledger_later(s->l, "b", now + LEDGER_REST_S, "rests"), ST_OK);
+	assert_int_equal(
+	    ledger_later(s->l, "c", LEDGER_NEVER, "given up"), ST_OK);
+	assert_due(s->l, now, "a");
+	assert_due(s->l, now + 1, NULL);
+	assert_int_equal(ledger_later(s->l, "a", now + 10, "seen"), ST_OK);
+	assert_due(s->l, now, NULL);
+	/* Months, by a clock that had lost its battery. */
+	assert_due(s->l, now - 90 * 86400, "a");
+	assert_int_equal(
+	    ledger_later(s->l, "a", LEDGER_NEVER, "given up"), ST_OK);
+	assert_due(s->l, now - 90 * 86400, "b");
+	assert_int_equal(ledger_failed(s->l, "b", "no"), ST_OK);
+	assert_due(s->l, now - 90 * 86400, NULL);
+	assert_due(s->l, 0, NULL);
+	/* The same where nothing was written but the time of the doubt. */
+	make_unknown(s->l, "d");
+	assert_due(s->l, now - LEDGER_REST_S, "d");
+}
+
 /* What `tollbox reconcile` does beside the daemon. */
 static void
 another_process_asks(void **state)
@@ -215,6 +249,8 @@ main(void)
 		    unknown_ones_are_due_in_their_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 		    a_new_doubt_is_due_anew, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+		    nothing_waits_for_a_clock_set_back, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 		    another_process_asks, setup, teardown),
 		cmocka_unit_test_setup_teardown(
