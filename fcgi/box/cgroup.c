@@ -441,6 +441,19 @@ cgroup_counters(const struct cgroup *g, struct cgroup_use *out)
 	out->cpu_us = cgroup_cpu_us(g);
 }
 
+/* Of memory.stat; the sum is there since Linux 5.18. */
+static uint64_t
+kernel_v2(const char *text)
+{
+	uint64_t sum = cgroup_file_value(text, "kernel");
+
+	if (sum > 0)
+		return sum;
+	return cgroup_file_value(text, "kernel_stack") +
+	       cgroup_file_value(text, "pagetables") +
+	       cgroup_file_value(text, "slab");
+}
+
 enum status
 cgroup_use(const struct cgroup *g, struct cgroup_use *out)
 {
@@ -449,14 +462,17 @@ cgroup_use(const struct cgroup *g, struct cgroup_use *out)
 	char text[8192];
 
 	memset(out, 0, sizeof(*out));
-	out->memory_now = cgroup_file_number(
-	    memory, v2 ? "memory.current" : "memory.usage_in_bytes");
 	cgroup_file_read(text, sizeof(text), memory, "memory.stat");
 	if (text[0] == '\0')
 		return ST_IO;
 	out->memory_anon = cgroup_file_value(text, v2 ? "anon" : "total_rss");
 	out->memory_shmem =
 	    cgroup_file_value(text, v2 ? "shmem" : "total_shmem");
+	out->memory_files =
+	    cgroup_file_value(text, v2 ? "file" : "total_cache");
+	out->memory_kernel =
+	    v2 ? kernel_v2(text)
+	       : cgroup_file_number(memory, "memory.kmem.usage_in_bytes");
 	cgroup_file_read(
 	    text, sizeof(text), g->dir[g->of[PLACE_PIDS]], "pids.events");
 	out->tasks_refused = cgroup_file_value(text, "max");

@@ -63,9 +63,10 @@ void cgroup_weigh(const struct cgroup *g, unsigned percent);
 
 struct cgroup_use {
 	uint64_t memory_peak;  /* bytes, everything charged */
-	uint64_t memory_now;   /* bytes, likewise, just before the next two */
 	uint64_t memory_anon;  /* bytes now, other than files and kernel */
 	uint64_t memory_shmem; /* bytes now: tmpfs, memfd, shared mappings */
+	uint64_t memory_files; /* bytes now: pages of files, shmem among them */
+	uint64_t memory_kernel; /* bytes now: what the kernel keeps for it */
 	uint64_t cpu_us;
 	uint64_t oom_kills;
 	uint64_t wall_hits;	/* v2: times that its own limit was to kill */

@@ -330,11 +330,17 @@ use_by_group(struct hull_use *out, const struct hull *h)
 		return ST_OK;
 	if (after < before)
 		after = before;
+	/* Not all that is charged less the program's: what it has just given
+	 * back is no longer in the figures, but charged for a while yet (tens
+	 * of MiB seen). */
 	out->memory = u.memory_anon;
-	if (u.memory_shmem > after)
+	out->others = u.memory_files + u.memory_kernel;
+	if (u.memory_shmem > after) {
 		out->memory += u.memory_shmem - after;
-	if (u.memory_now > out->memory)
-		out->others = u.memory_now - out->memory;
+		out->others -= out->others < u.memory_shmem - after
+				   ? out->others
+				   : u.memory_shmem - after;
+	}
 	return ST_OK;
 }
 

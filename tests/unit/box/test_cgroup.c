@@ -103,6 +103,8 @@ close_soon(struct cgroup *g)
 	fail_msg("the group does not go");
 }
 
+static char *touched;
+
 static int
 touch(void *arg)
 {
@@ -113,6 +115,7 @@ touch(void *arg)
 	if (p == MAP_FAILED)
 		return 98;
 	memset(p, 1, len);
+	touched = p;
 	return 0;
 }
 
@@ -255,8 +258,8 @@ memory_now(void **state)
 	await_memory(g, &u, len - MIB);
 	assert_true(u.memory_anon > len - MIB && u.memory_anon < len + 4 * MIB);
 	assert_true(u.memory_shmem < 2 * MIB);
-	assert_true(u.memory_now >= u.memory_anon + u.memory_shmem);
-	assert_true(u.memory_now <= u.memory_peak);
+	assert_true(u.memory_files < 2 * MIB);
+	assert_true(u.memory_kernel > 0 && u.memory_kernel < 2 * MIB);
 	cgroup_kill(g);
 	assert_int_equal(status_of(pid), SIGKILL);
 
@@ -264,7 +267,42 @@ memory_now(void **state)
 	await_memory(g, &u, len - MIB);
 	assert_true(u.memory_shmem > len - MIB);
 	assert_true(u.memory_anon < 4 * MIB);
-	assert_true(u.memory_now >= u.memory_shmem);
+	assert_true(u.memory_files >= u.memory_shmem);
+	cgroup_kill(g);
+	assert_int_equal(status_of(pid), SIGKILL);
+	close_soon(g);
+}
+
+static int
+touch_and_give_back(void *arg)
+{
+	while (touch(arg) == 0 && munmap(touched, *(size_t *)arg) == 0)
+		continue;
+	return 97;
+}
+
+/* Memory that is given back is neither files' nor the kernel's on its way. */
+static void
+memory_that_goes(void **state)
+{
+	struct cgroup *g;
+	struct cgroup_use u;
+	size_t len = 100 * MIB;
+	uint64_t most = 0;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(cgroup_open(&g, kind, name, 6), ST_OK);
+	assert_int_equal(cgroup_limit(g, 128 * MIB, 10), ST_OK);
+	pid = start_in(g, touch_and_give_back, &len);
+	await_memory(g, &u, len / 2);
+	for (int i = 0; i < 1000; i++) {
+		assert_int_equal(cgroup_use(g, &u), ST_OK);
+		if (u.memory_anon > most)
+			most = u.memory_anon;
+		assert_true(u.memory_files + u.memory_kernel < 4 * MIB);
+	}
+	assert_true(most > len / 2);
 	cgroup_kill(g);
 	assert_int_equal(status_of(pid), SIGKILL);
 	close_soon(g);
@@ -591,6 +629,7 @@ main(void)
 		cmocka_unit_test(over_the_limit),
 		cmocka_unit_test(limits_move_both_ways),
 		cmocka_unit_test(memory_now),
+		cmocka_unit_test(memory_that_goes),
 		cmocka_unit_test(cpu_time),
 		cmocka_unit_test(tasks_are_limited_and_killed),
 		cmocka_unit_test(what_waits_in_sockets),
