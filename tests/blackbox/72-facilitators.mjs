@@ -4,7 +4,6 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { jwtVerify } from "../devnet/node_modules/jose/dist/webapi/index.js";
@@ -12,6 +11,7 @@ import { addGas, addToken, testAccount } from "../devnet/chain.mjs";
 import { balance, encodeV1, encodeV2, payV2, rebuilt, signV2 } from "../devnet/client.mjs";
 import { startFacilitator } from "../devnet/facilitator.mjs";
 import { startFaults } from "../devnet/faults.mjs";
+import { freePorts } from "../harness/ports.mjs";
 import { startStack } from "../harness/stack.mjs";
 import { createSender } from "./http.mjs";
 import { assertRefused } from "./shape.mjs";
@@ -284,7 +284,7 @@ asset_decimals = 6
 
   // ---- one facilitator, down and back ----
 
-  const port = await freePort();
+  const [port] = await freePorts(1);
   const url = `http://127.0.0.1:${port}`;
   const settings = { ...siteSettings(info), TOLLBOX_FACILITATOR_URL: url };
   let only;
@@ -439,7 +439,7 @@ asset_decimals = 6
     const { faults } = world;
     const trouble = [
       ["a name that does not resolve", { TOLLBOX_FACILITATOR_URL: "http://nobody.invalid" }, /its name cannot be resolved \(DNS\)/],
-      ["nobody there", { TOLLBOX_FACILITATOR_URL: `http://127.0.0.1:${await freePort()}` }, /no connection/],
+      ["nobody there", { TOLLBOX_FACILITATOR_URL: `http://127.0.0.1:${await freePorts(1)}` }, /no connection/],
       // nginx with a certificate that nobody vouches for
       ["a wrong certificate", { TOLLBOX_FACILITATOR_URL: `${world.stack.https}/facilitator` }, /its TLS certificate is not accepted: SSL certificate problem/],
       ["no facilitator", { TOLLBOX_FACILITATOR_URL: world.stack.http }, /its \/supported answers HTTP 404/],
@@ -468,11 +468,3 @@ function assertRefusedOneOf(answer, codes) {
 }
 
 const answers = (url) => fetch(`${url}/supported`).then(() => true, () => false);
-
-const freePort = () =>
-  new Promise((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address();
-      server.close(() => resolve(port));
-    });
-  });

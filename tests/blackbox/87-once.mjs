@@ -165,7 +165,8 @@ export default async function once(test, world) {
     const { result, ...moved } = await world.moved(payer, async () => {
       world.rpcFaults.set("dead");
       try {
-        faults.set({ settle: { mode: "reset-after", times: 1 } });
+        const { nonce } = decodeHeader(headers["PAYMENT-SIGNATURE"]).payload.authorization;
+        faults.set({ settle: { mode: "reset-after", times: 1, of: nonce } });
         assertRefused(await world.send({ body, headers }), INDETERMINATE);
         assertRefused(await world.send({ body, headers }), INDETERMINATE);
         assert.ok(faults.stats().settle.forwarded > 1, "the facilitator was asked again, and said no");

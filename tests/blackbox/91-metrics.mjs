@@ -149,7 +149,8 @@ export default async function metrics(test, world) {
       assertRefused(await world.send({ body, headers: await world.payment({ payer: world.nextPayer() }) }), "PAYMENT_SETTLEMENT_FAILED");
       // The money moves, its answer is lost; the caller's retry finds it on the chain.
       const headers = await world.payment({ payer });
-      faults.set({ settle: { mode: "reset-after", times: 1 } });
+      const { nonce } = decodeHeader(headers["PAYMENT-SIGNATURE"]).payload.authorization;
+      faults.set({ settle: { mode: "reset-after", times: 1, of: nonce } });
       assertRefused(await world.send({ body, headers }), "PAYMENT_SETTLEMENT_INDETERMINATE");
       const now = await scrape();
       assert.ok([1, before + 1].includes(Number(now['tollbox_ledger_payments{state="unknown"}'])));
