@@ -204,8 +204,12 @@ export default async function fair(test, world) {
     proxy.set({ settle: { mode: "delay", ms: 300 } });
     const told = await flooded(async () => {
       for (let run = 0; run < 4; run++) {
-        const made = await request(HELLO, { payer });
-        const answer = await send(fromAddress(made, "203.0.113.1"));
+        const made = fromAddress(await request(HELLO, { payer }), "203.0.113.1");
+        let answer = await send(made);
+        // His turn came first, but on a machine that is busy with other things no slot did; so he does as he is told.
+        for (let again = 0; again < 2 && answer.json.error?.code === "SERVICE_BUSY"; again++) {
+          answer = await send(made);
+        }
         assert.deepEqual([answer.status, answer.json?.stdout], [200, "hello\n"], answer.text);
       }
       // And several at a time: many such keys take no more of his share than one would. A slot may take too long.

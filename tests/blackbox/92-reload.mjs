@@ -149,9 +149,14 @@ export default async function reload(test, world) {
     assert.equal((await world.send(call)).status, 503);
     const [, url] = original.match(/^public_url = (.*)$/m);
     const escaped = url.replaceAll(".", "\\.");
-    await hup(original.replace(url, `${url}/moved`), new RegExp(`unknown or owed at other sites than ${escaped}/moved: 1, of ${escaped} for one`));
-    assert.equal((await world.free(payer, () => world.send(call))).status, 409);
-    await hup(original, /gate: accepts again/);
+    // One at least: another file's run may be owed.
+    const told = new RegExp(`unknown or owed at other sites than ${escaped}/moved: [1-9]\\d*, of ${escaped} for one`);
+    try {
+      await hup(original.replace(url, `${url}/moved`), told);
+      assert.equal((await world.free(payer, () => world.send(call))).status, 409);
+    } finally {
+      await hup(original, /gate: accepts again/);
+    }
     assert.equal((await world.send(call)).status, 200);
   });
 
