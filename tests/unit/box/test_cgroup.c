@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -256,7 +257,8 @@ memory_now(void **state)
 	assert_int_equal(cgroup_limit(g, 128 * MIB, 10), ST_OK);
 	pid = start_in(g, touch_and_wait, &len);
 	await_memory(g, &u, len - MIB);
-	assert_true(u.memory_anon > len - MIB && u.memory_anon < len + 4 * MIB);
+	assert_true(
+	    u.memory_anon >= len - MIB && u.memory_anon < len + 4 * MIB);
 	assert_true(u.memory_shmem < 2 * MIB);
 	assert_true(u.memory_files < 2 * MIB);
 	assert_true(u.memory_kernel > 0 && u.memory_kernel < 2 * MIB);
@@ -265,7 +267,7 @@ memory_now(void **state)
 
 	pid = start_in(g, touch_shared_and_wait, &len);
 	await_memory(g, &u, len - MIB);
-	assert_true(u.memory_shmem > len - MIB);
+	assert_true(u.memory_shmem >= len - MIB);
 	assert_true(u.memory_anon < 4 * MIB);
 	assert_true(u.memory_files >= u.memory_shmem);
 	cgroup_kill(g);
@@ -476,25 +478,55 @@ what_an_earlier_life_left(void **state)
 	assert_true(cgroup_close(g));
 }
 
+/* The folders of an instance and of one run in it, as they would be left: made
+ * by hand, since in v2 only who is alone in its cgroup can prepare one. */
+static void
+make_left(const char *instance)
+{
+	char run[PLACE_PATH * 2];
+	struct place p;
+
+	assert_int_equal(place_find(&p, kind, instance), ST_OK);
+	for (size_t i = 0; i < p.n; i++) {
+		(void)snprintf(run, sizeof(run), "%s/run-0", p.dir[i]);
+		assert_int_equal(mkdir(p.dir[i], 0755), 0);
+		assert_int_equal(mkdir(run, 0755), 0);
+	}
+}
+
+static bool
+enter_left(const char *instance)
+{
+	char procs[PLACE_PATH * 2];
+	struct place p;
+	int fd;
+
+	if (place_find(&p, kind, instance) != ST_OK)
+		return false;
+	for (size_t i = 0; i < p.n; i++) {
+		(void)snprintf(
+		    procs, sizeof(procs), "%s/run-0/cgroup.procs", p.dir[i]);
+		fd = open(procs, O_WRONLY | O_CLOEXEC);
+		if (fd < 0 || write(fd, "0", 1) != 1)
+			return false;
+		close(fd);
+	}
+	return true;
+}
+
 /* An instance of this name with a sleeper in a group of its own. */
 static pid_t
 sleeper_of(const char *instance)
 {
-	struct fault f = { 0 };
-	struct cgroup *g;
 	struct word in;
 	pid_t pid;
 
+	make_left(instance);
 	word_open(&in);
 	pid = fork();
 	assert_true(pid >= 0);
-	if (pid == 0) {
-		if (cgroup_prepare(kind, instance, 0, 0, &f) != ST_OK ||
-		    cgroup_open(&g, kind, instance, 0) != ST_OK ||
-		    cgroup_enter(g) < 0)
-			_exit(99);
-		_exit(word_give_and_wait(&in));
-	}
+	if (pid == 0)
+		_exit(enter_left(instance) ? word_give_and_wait(&in) : 99);
 	word_await(&in);
 	return pid;
 }
@@ -528,8 +560,7 @@ instances_of_the_dead(void **state)
 	(void)snprintf(other, sizeof(other), "%s%dx", stem, (int)gone);
 	in_dead = sleeper_of(dead);
 	in_alive = sleeper_of(alive);
-	assert_int_equal(
-	    cgroup_prepare(kind, other, 0, 0, &(struct fault){ 0 }), ST_OK);
+	make_left(other);
 	cgroup_sweep_dead(kind, stem);
 	assert_true(WIFSIGNALED(status_of(in_dead)));
 	assert_false(is_there(dead, "."));
