@@ -94,6 +94,7 @@ on_reserve(struct boxer *b, const struct wire_reserve *m, int sock)
 	struct run *r;
 
 	if (roster_full(&b->runs)) {
+		log_err("reservation: more than the gate may ask for");
 		close(sock);
 		return;
 	}

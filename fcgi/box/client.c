@@ -119,8 +119,9 @@ recv_until(int sock, void *m, size_t cap, size_t *len, int64_t deadline_ms)
 /* ---- failures ---- */
 
 enum status
-client_gone(struct fault *f)
+client_gone(const char *doing, enum status why, struct fault *f)
 {
+	log_warn("the boxer is gone or hangs: %s: %s", doing, status_name(why));
 	return fault_set(f, ST_SANDBOX_UNAVAILABLE,
 	    "the sandbox service is not available now");
 }
@@ -202,7 +203,7 @@ await_slot(int sock, int64_t deadline_ms, struct fault *f)
 
 	st = recv_until(sock, &m, sizeof(m), &len, deadline_ms);
 	if (st != ST_OK)
-		return client_gone(f);
+		return client_gone("waiting for a place", st, f);
 	if (len == sizeof(m.simple) && m.type == WIRE_RESERVED)
 		return ST_OK;
 	if (len == sizeof(m.refused) && m.type == WIRE_REFUSED) {
@@ -214,8 +215,7 @@ await_slot(int sock, int64_t deadline_ms, struct fault *f)
 			f->st = ST_SANDBOX_UNAVAILABLE;
 		return ST_SANDBOX_UNAVAILABLE;
 	}
-	log_err("boxer answered a reservation with nonsense");
-	return client_gone(f);
+	return client_gone("waiting for a place", ST_FORMAT, f);
 }
 
 enum status
@@ -232,12 +232,13 @@ client_reserve(struct client_slot **out, struct client *c, const struct job *j,
 	*out = NULL;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
 		log_err("socketpair: %s", strerror(errno));
-		return client_gone(f);
+		return client_gone("asking for a place", ST_IO, f);
 	}
 	ours = pair[0];
 	theirs = pair[1];
-	if (ask_for_slot(c, j, theirs, wait_ms, deadline) != ST_OK)
-		return client_gone(f);
+	st = ask_for_slot(c, j, theirs, wait_ms, deadline);
+	if (st != ST_OK)
+		return client_gone("asking for a place", st, f);
 	/* While this end is open here, the boxer's death would not show. */
 	close(own_steal_fd(&theirs));
 	st = await_slot(ours, deadline, f);
@@ -245,7 +246,7 @@ client_reserve(struct client_slot **out, struct client *c, const struct job *j,
 		return st;
 	s = calloc(1, sizeof(*s));
 	if (s == NULL)
-		return client_gone(f);
+		return client_gone("asking for a place", ST_NOMEM, f);
 	s->sock = own_steal_fd(&ours);
 	*out = s;
 	return ST_OK;

@@ -193,13 +193,14 @@ listen_to_end(int sock, struct listener *l, int64_t deadline_ms,
 	size_t len;
 
 	if (m == NULL)
-		return client_gone(f);
+		return client_gone("listening", ST_NOMEM, f);
 	while (st == ST_OK) {
 		OWN_FD int image = -1;
 
-		if (recv_idle(sock, l, m, sizeof(*m), &len, &image,
-			deadline_ms) != ST_OK)
-			return client_gone(f);
+		st = recv_idle(
+		    sock, l, m, sizeof(*m), &len, &image, deadline_ms);
+		if (st != ST_OK)
+			return client_gone("waiting for the run", st, f);
 		st = hear(l, m, len, out, f);
 		if (st == ST_CLOSED)
 			hand_on_extras(l, image, out->extras_len);
@@ -247,7 +248,7 @@ client_run(struct client_slot *s, const struct job *j,
 		    io_now_ms() + (int64_t)j->limits.timeout_ms + RUN_EXTRA_MS,
 		    out, f);
 	else
-		st = client_gone(f);
+		st = client_gone("sending the job", st, f);
 	client_release(s);
 	return st;
 }

@@ -12,8 +12,9 @@ struct client_slot {
 	client_extras_fn on_extras;
 };
 
-/* The boxer is gone, or as good as that. Sets f and gives its status. */
-enum status client_gone(struct fault *f);
+/* The boxer is gone, or as good as that. The log is told what was being done
+ * and how it failed; sets f and gives its status. */
+enum status client_gone(const char *doing, enum status why, struct fault *f);
 /* What a refusal means to the caller; a code that the boxer has no business
  * to give is an error of ours. Sets f and gives its status. */
 enum status client_refused(const struct wire_refused *m, struct fault *f);

@@ -71,8 +71,10 @@ run_tell_simple(struct run *r, enum wire_type type)
 	struct wire_simple m = { .type = type };
 
 	/* Few and small: they fit the socket of a gate that reads. */
-	if (!run_tell(r, &m, sizeof(m)))
+	if (!run_tell(r, &m, sizeof(m))) {
+		log_err("run: the gate does not read");
 		run_tell_done(r);
+	}
 }
 
 void
