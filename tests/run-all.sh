@@ -23,6 +23,13 @@ stop() {
 trap stop EXIT
 trap 'exit 1' INT TERM
 
+# What a log says of failures: they come once more at the end of all, where
+# who sees a part of the output only sees them.
+failures() {
+	grep -aE -A 12 "^(FAIL|not ok)|\[  (ERROR   |FAILED  )\]|error:|FAILED" \
+		"$1" | head -n 100
+}
+
 # finish PID: the suite's line; all that it said if it failed.
 finish() {
 	local name=${name_of[$1]} log=${log_of[$1]} t=$((SECONDS - began_at[$1]))
@@ -37,7 +44,10 @@ finish() {
 	f=${f:-0}
 	if [ -z "$line" ] && [ "$rc" -eq 0 ]; then p=1; fi
 	if [ "$rc" -ne 0 ] && [ "$f" -eq 0 ]; then f=1; fi
-	if [ "$f" -gt 0 ]; then cat "$log"; fi
+	if [ "$f" -gt 0 ]; then
+		cat "$log"
+		printf -- '-- %s\n%s\n' "$name" "$(failures "$log")" >>"$logs/failures"
+	fi
 	printf '== %s: passed %d, failed %d (%d s)\n' "$name" "$p" "$f" "$t"
 	passed=$((passed + p))
 	failed=$((failed + f))
@@ -111,6 +121,7 @@ suite 'local chain and facilitator' node tests/devnet/selftest.mjs
 suite 'token bytecode equals its source' node tests/devnet/token/compile.mjs --check
 suite 'the bench measures' make bench ARGS='latency path --runtime bash --n 2'
 settle 1
+[ ! -e "$logs/failures" ] || cat "$logs/failures"
 printf 'all suites took %d s\n' "$SECONDS"
 printf '%d passed, %d failed\n' "$passed" "$failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

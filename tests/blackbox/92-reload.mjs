@@ -16,13 +16,19 @@ export default async function reload(test, world) {
   const price = async () => (await world.send({ path: "/quote", body: {} })).json.price;
   const logFrom = (begin) => readFileSync(world.logFile, "utf8").slice(begin);
 
-  /** Writes the settings, sends the signal and waits for what the log says of it. */
+  /**
+   * Writes the settings, sends the signal and waits for what the log says of it → over(): waits for the end of a change. What
+   * comes after a change that is not over would take its end for its own.
+   */
   async function hup(settings, told) {
     const begin = readFileSync(world.logFile, "utf8").length;
     writeFileSync(file, settings);
     process.kill(world.processes().serve.pid, "SIGHUP");
-    await until(`the log says ${told}`, () => told.test(logFrom(begin)), { withinMs: 60_000 });
+    const says = (what) => until(`the log says ${what}`, () => what.test(logFrom(begin)));
+    await says(told);
+    return () => says(/gate: accepts again/);
   }
+  const change = async (settings, told = /new settings/) => (await hup(settings, told))();
 
   /** A run at the price of the first test, which assertRun() does not know. */
   async function dear() {
@@ -42,18 +48,19 @@ export default async function reload(test, world) {
     const before = await world.held(payer.address);
     const running = world.send({ body: SLOW, headers });
     await until("it was charged", async () => (await world.held(payer.address)) < before);
-    await hup(`${original}\n[tier:small]\nprice = $0.002\n`, /new settings: finishing what runs/);
+    const over = await hup(`${original}\n[tier:small]\nprice = $0.002\n`, /new settings: finishing what runs/);
     assert.equal(await price(), "$0.0020");
     assertRun(await running, { world, body: SLOW, payer, amount: "1000" });
     const now = world.processes();
     assert.equal(now.serve.pid, serve.pid);
     assert.notEqual(now.gate.pid, gate.pid);
+    await over();
     await dear();
   });
 
   await test("what was answered before is known after it", async () => {
     const { answer, body, header } = await dear();
-    await hup(original, /gate: accepts again/);
+    await change(original);
     const again = await world.send({ body, headers: header });
     assert.equal(again.text, answer.text);
     assert.equal(again.headers["idempotency-replayed"], "true");
@@ -94,7 +101,7 @@ export default async function reload(test, world) {
     const told = await tool(called);
     assert.equal(told.json.result.isError, false, told.text);
 
-    await hup(original.replace("[site]", "[site]\nroutes = /v1/code /quote"), /gate: accepts again/);
+    await change(original.replace("[site]", "[site]\nroutes = /v1/code /quote"));
     for (const { answer, payer, ...call } of [...done, { ...keyOnly, answer: done[2].answer }]) {
       const again = await world.free(payer, () => ask(call));
       assert.equal(again.text, answer.text);
@@ -136,7 +143,7 @@ export default async function reload(test, world) {
     for (const message of [other, { ...other, method: "tools/list", params: {} }, { ...other, params: {} }, "[", { ...other, id: undefined }]) {
       await gone(fresh.payer, () => world.send({ path: "/mcp", body: message }));
     }
-    await hup(original, /gate: accepts again/);
+    await change(original);
     for (const call of refused) {
       await answered(call);
     }
@@ -152,10 +159,10 @@ export default async function reload(test, world) {
     // One at least: another file's run may be owed.
     const told = new RegExp(`unknown or owed at other sites than ${escaped}/moved: [1-9]\\d*, of ${escaped} for one`);
     try {
-      await hup(original.replace(url, `${url}/moved`), told);
+      await change(original.replace(url, `${url}/moved`), told);
       assert.equal((await world.free(payer, () => world.send(call))).status, 409);
     } finally {
-      await hup(original, /gate: accepts again/);
+      await change(original);
     }
     assert.equal((await world.send(call)).status, 200);
   });
