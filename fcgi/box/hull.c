@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/own.h"
 #include "box/meter.h"
+#include "box/process.h"
 #include "box/spawn.h"
 #include "box/work.h"
 
@@ -206,20 +207,9 @@ told_pid(const struct hull *h)
 static bool
 is_child(pid_t pid, pid_t parent)
 {
-	char path[64], text[512], *at;
-	OWN_FD int fd = -1;
-	ssize_t n;
+	struct process p;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	n = read(fd, text, sizeof(text) - 1);
-	if (n <= 0)
-		return false;
-	text[n] = '\0';
-	at = strstr(text, "\nPPid:");
-	return at != NULL && strtol(at + 6, NULL, 10) == parent;
+	return process_look(&p, pid) == ST_OK && p.parent == parent;
 }
 
 int
