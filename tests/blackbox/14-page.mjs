@@ -10,7 +10,7 @@ import { createBrowserWallet } from "../devnet/browser-wallet.mjs";
 import { randomNonce } from "../devnet/client.mjs";
 import { decodeHeader, encodeHeader } from "../devnet/fetch.mjs";
 import { copyForAll } from "../harness/servers.mjs";
-import { waking } from "../harness/stack.mjs";
+import { wake, waking } from "../harness/stack.mjs";
 import { apacheFront } from "./fronts.mjs";
 import { assertRefused } from "./shape.mjs";
 import { until } from "./runner.mjs";
@@ -257,7 +257,9 @@ export default async function page(test, world) {
       const { required } = await world.send({ body: {} });
       const moved = await world.moved(payer, async () => {
         const seen = await watch(shown);
-        await start(shown, `${SAY}say('one <b>&amp;</b> 🧰')\nsay('err', sys.stderr)\ntime.sleep(5)\nprint('two')`);
+        await start(shown, `${SAY}say('one <b>&amp;</b> 🧰')\nsay('err', sys.stderr)\nimport subprocess\nsubprocess.run(['sleep', '8.625'])\nprint('two')`);
+        await shown.locator("#output", { hasText: "err" }).waitFor();
+        await wake(world.stack.pid, 8.625);
         await shown.locator("#receipt").waitFor();
         assert.ok((await seen()).some(([output, status]) => output === "one <b>&amp;</b> 🧰\nerr\n" && status === "Paid. The program runs…"), "the first part before the last");
         await assertPaid(shown, "one <b>&amp;</b> 🧰\nerr\ntwo\n");

@@ -64,10 +64,10 @@ export default async function runs(test, world) {
 
   // ---- limits
   await test("a program that sleeps over its time", async () => {
-    const result = await run(python("print('on', flush=True)\nimport time; time.sleep(60)", { limits: { timeoutMs: 3000 } }));
+    const result = await run(python("print('on', flush=True)\nimport time; time.sleep(60)", { limits: { timeoutMs: 8000 } }));
     failed(result, "SANDBOX_TIMEOUT", { outcome: "timeout", stdout: "on\n", exitCode: null, signal: null });
-    assert.ok(result.durationMs >= 3000 && result.durationMs < 30_000, `${result.durationMs} ms`);
-    assert.match(result.error.message, /\b3000\b/);
+    assert.ok(result.durationMs >= 8000 && result.durationMs < 40_000, `${result.durationMs} ms`);
+    assert.match(result.error.message, /\b8000\b/);
   });
   await test("a program that computes over its time", async () => {
     const result = await run(node("for (;;);", { limits: { timeoutMs: 4000 } }));
@@ -103,7 +103,7 @@ export default async function runs(test, world) {
     assert.equal(Buffer.byteLength(result.stdout), MIB);
   });
   await test("16 MiB of output come back whole", async () => {
-    const result = await run(python("import sys\nsys.stdout.write('x' * (16 << 20))", { limits: { maxOutputBytes: 16 * MIB } }), { amount: "20000" });
+    const result = await run(python("import sys\nsys.stdout.write('x' * (16 << 20))", { limits: { maxOutputBytes: 16 * MIB, timeoutMs: 60_000 } }), { amount: "20000" });
     ended(result, { outcome: "completed", truncated: { stdout: false, stderr: false } });
     assert.equal(result.stdout.length, 16 * MIB);
   });

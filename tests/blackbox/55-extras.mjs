@@ -245,7 +245,7 @@ if os.fork() == 0:
     const failed = await run(files("open('x', 'w').write('part')\n1/0", ["x"]));
     assert.equal(failed.error.code, "EXECUTION_RUNTIME_ERROR");
     assert.equal(failed.outputs[0].content, "part");
-    const stopped = await run(files("f = open('x', 'w'); f.write('part'); f.flush()\nwhile True: pass", ["x"], { limits: { timeoutMs: 4000 } }));
+    const stopped = await run(files("f = open('x', 'w'); f.write('part'); f.flush()\nwhile True: pass", ["x"], { limits: { timeoutMs: 8000 } }));
     assert.equal(stopped.error.code, "SANDBOX_TIMEOUT");
     assert.equal(stopped.outputs[0].content, "part");
     const flooded = await run(files("f = open('x', 'w'); f.write('part'); f.flush()\nwhile True: print('y' * 1000)", ["x"]));
@@ -254,7 +254,7 @@ if os.fork() == 0:
   });
   await test("16 MiB of files and 16 MiB of output together", async () => {
     const source = "import sys\nopen('big', 'wb').write(b'x' * (16 << 20))\nsys.stdout.write('y' * (16 << 20))";
-    const result = await run(files(source, ["big"], { limits: { maxOutputBytes: 16 * MIB, workDirBytes: 128 * MIB } }), { amount: "20000" });
+    const result = await run(files(source, ["big"], { limits: { maxOutputBytes: 16 * MIB, workDirBytes: 128 * MIB, timeoutMs: 60_000 } }), { amount: "20000" });
     assert.equal(result.outcome, "completed", result.stderr);
     assert.equal(result.outputs[0].content.length, 16 * MIB);
     assert.equal(result.stdout.length, 16 * MIB);

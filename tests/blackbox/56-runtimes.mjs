@@ -205,7 +205,8 @@ new Worker("require('worker_threads').parentPort.postMessage(6 * 7)", { eval: tr
   }
   await test("node18: is started ahead in its root file system, perl without a hook is not", async () => {
     await until("one waits", async () => (await world.health())?.pool.node18.warm > 0);
-    assert.deepEqual((await world.health()).pool.perl, { warm: 0, starting: 0 });
+    const { pool } = await until("it is healthy", world.health);
+    assert.deepEqual(pool.perl, { warm: 0, starting: 0 });
   });
   await test("node18: sees its own root file system, read-only, and nothing of the host's", async () => {
     const source = `const fs = require("fs");

@@ -44,7 +44,7 @@ export default async function http(test, world) {
 
   for (const path of Object.keys(ROUTES).filter((name) => ROUTES[name] === "GET")) {
     await test(`HEAD ${path}`, async () => {
-      const answer = await send({ path, method: "HEAD" });
+      const answer = await world.patiently({ path, method: "HEAD" });
       assert.equal(answer.status, 200);
       assertCommon(answer);
       assert.equal(answer.bytes.length, 0);

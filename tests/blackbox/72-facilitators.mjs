@@ -67,7 +67,8 @@ export default async function facilitators(test, world) {
   await addGas(info.rpcUrl, secondGas.address);
   await addToken(info.rpcUrl, OTHER, payers);
   const second = await startFacilitator({ ...info, key: secondGas.privateKey });
-  const one = await startFaults({ upstream: info.facilitatorUrl });
+  // It goes away, and comes back to its port.
+  const one = await startFaults({ upstream: info.facilitatorUrl, port: (await freePorts(1))[0] });
   const two = await startFaults({ upstream: second.url });
   const sol = await startFaults({ upstream: info.facilitatorUrl });
   sol.set({
@@ -83,7 +84,6 @@ facilitator = one
 [facilitator:one]
 url = ${one.url}
 fallback = two
-timeout_ms = 6000
 [facilitator:two]
 url = ${two.url}
 [facilitator:sol]
@@ -290,7 +290,7 @@ asset_decimals = 6
   let only;
   // With a chain to read, the service asks by itself only what the chain tells: tests can count calls.
   const chain = `[chain:default]\nrpc_url = ${info.rpcUrl}\nconfirmations = 1\n`;
-  const lone = await start("lone", `[facilitator:default]\nrefresh_s = 1\ntimeout_ms = 3000\n${chain}`, settings);
+  const lone = await start("lone", `[facilitator:default]\nrefresh_s = 1\n${chain}`, settings);
   const unpaid = () => lone.send({ body });
   const sells = () => until("it is offered", async () => (await unpaid()).status === 402);
 
@@ -438,7 +438,8 @@ asset_decimals = 6
   await test("check says what a facilitator lacks, or why it cannot be asked", async () => {
     const { faults } = world;
     const trouble = [
-      ["a name that does not resolve", { TOLLBOX_FACILITATOR_URL: "http://nobody.invalid" }, /its name cannot be resolved \(DNS\)/],
+      // No name can have so long a label: nobody is asked, who might take his time.
+      ["a name that does not resolve", { TOLLBOX_FACILITATOR_URL: `http://${"x".repeat(64)}.invalid` }, /its name cannot be resolved \(DNS\)/],
       ["nobody there", { TOLLBOX_FACILITATOR_URL: `http://127.0.0.1:${await freePorts(1)}` }, /no connection/],
       // nginx with a certificate that nobody vouches for
       ["a wrong certificate", { TOLLBOX_FACILITATOR_URL: `${world.stack.https}/facilitator` }, /its TLS certificate is not accepted: SSL certificate problem/],

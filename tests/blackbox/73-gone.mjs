@@ -40,7 +40,6 @@ pay_to = ${info.payTo}
 facilitator = one
 [facilitator:one]
 url = ${one.url}
-timeout_ms = 6000
 [facilitator:two]
 url = ${two.url}
 [facilitator:sol]

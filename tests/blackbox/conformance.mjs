@@ -62,7 +62,7 @@ try:
     n += 1
 except OSError as e:
   print(n, errno.errorcode[e.errno], flush=True)
-os.kill(-1, 9)`, { limits: { timeoutMs: 5000 } });
+os.kill(-1, 9)`);
 const fullFolder = python("import errno\ntry:\n  open('x', 'wb').write(b'x' * (8 << 20))\nexcept OSError as e:\n  print(errno.errorcode[e.errno])", { limits: { workDirBytes: 4 * MIB } });
 const initialize = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "test", version: "1" } };
 const toolHello = tool(HELLO, { pay: {} });

@@ -62,6 +62,7 @@ for (const file of files) {
   }
   await runner.test("all parts are alive, nothing is left over", async () => {
     world.faults.reset();
+    world.rpcFaults.set(null);
     const { serve: now, gate, boxer } = world.processes();
     assert.ok(serve && now && gate && boxer, "supervisor, gate and boxer are there");
     await world.idle();

@@ -22,6 +22,9 @@ def say(text, to=sys.stdout):
   taken(to)
 `;
 
+/** Python: says "one", sleeps so that wake() of stack.mjs finds it, and says "two". What was read before it is woken was not kept back. */
+export const twoParts = (seconds) => `${SAY}import subprocess\nsay('one')\nsubprocess.run(['sleep', '${seconds}'])\nprint('two')`;
+
 /**
  * → {status, headers, response, text, events, pings, rest, read(), ended, destroy()}: `events` is a list of {type, data, at} that
  * grows, `at` in ms since the request; `pings` the times of signs of life; `rest` what is no whole event yet; `ended` resolves

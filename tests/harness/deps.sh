@@ -72,8 +72,9 @@ else
 	fi
 	forbid_services
 	export DEBIAN_FRONTEND=noninteractive
-	apt-get update -q </dev/null
-	apt-get install -q -y --no-install-recommends "${missing[@]}" </dev/null
+	apt-get update -q -o Acquire::Retries=5 </dev/null
+	apt-get install -q -y -o Acquire::Retries=5 --no-install-recommends \
+		"${missing[@]}" </dev/null
 fi
 
 [ ${#npm[@]} -eq 0 ] || "$here/../devnet/install.sh" "${npm[@]}"

@@ -6,8 +6,10 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { freePorts } from "./ports.mjs";
 
 const RUN = fileURLToPath(new URL("run.sh", import.meta.url));
+const PORTS = ["TOLLBOX_PORT", "TOLLBOX_TLS_PORT"];
 
 /**
  * env: TOLLBOX_* for run.sh, over the environment's; stderr: a descriptor or "inherit" or "ignore"; through: a command that
@@ -16,7 +18,11 @@ const RUN = fileURLToPath(new URL("run.sh", import.meta.url));
  */
 export async function startStack({ env = {}, stderr = "inherit", through = [] } = {}) {
   const [program, ...args] = [...through, RUN];
-  const child = spawn(program, args, { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", stderr] });
+  // Any port: one of ours, which no other suite is given between run.sh's look at it and nginx's start.
+  const any = Object.entries(env).filter(([name, value]) => PORTS.includes(name) && value === "0").map(([name]) => name);
+  const ports = await freePorts(any.length);
+  const chosen = Object.fromEntries(any.map((name, index) => [name, String(ports[index])]));
+  const child = spawn(program, args, { env: { ...process.env, ...env, ...chosen }, stdio: ["ignore", "pipe", stderr] });
   const exited = once(child, "exit").then(([code, signal]) => signal ?? code);
   const told = {};
   for await (const line of createInterface({ input: child.stdout })) {
@@ -78,6 +84,19 @@ export function descendants(root) {
 
 /** The process `sleep SECONDS` that a program below `root` has started, if it is there. */
 export const findSleep = (root, seconds) => descendants(root).find(({ command }) => command === `sleep ${seconds}`);
+
+/** Ends the one `sleep SECONDS` below `root`, which a program there is about to start or has started. */
+export async function wake(root, seconds) {
+  const deadline = performance.now() + 60_000;
+  let found;
+  while (!(found = findSleep(root, seconds))) {
+    if (performance.now() > deadline) {
+      throw new Error(`nobody sleeps ${seconds} s`);
+    }
+    await sleep(20);
+  }
+  end(found.pid);
+}
 
 /**
  * Ends each `sleep SECONDS` below `root` while `work` goes on. So a program can sleep far longer than it takes to be met there,

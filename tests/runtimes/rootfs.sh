@@ -22,7 +22,7 @@ newest() {
 
 version=$(newest)
 if [ -z "$version" ]; then
-	apt-get update -q </dev/null >&2
+	apt-get update -q -o Acquire::Retries=5 </dev/null >&2
 	version=$(newest)
 fi
 [ -n "$version" ] || die "no package $package of version $wanted"
@@ -53,7 +53,8 @@ awk -v wanted="$version" '
 (
 	cd "$work/packages"
 	# Not as apt's own user, which may not reach this folder.
-	xargs apt-get -q -o APT::Sandbox::User=root download <"$work/list" >&2
+	xargs apt-get -q -o APT::Sandbox::User=root \
+		-o Acquire::Retries=5 download <"$work/list" >&2
 )
 for deb in "$work"/packages/*.deb; do
 	dpkg -x "$deb" "$work/root"
